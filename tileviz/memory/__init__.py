@@ -1,5 +1,28 @@
-"""What hardware does with an access: banks, sectors, lines."""
+"""What hardware does with an access: banks, sectors, lines, and how well each rule is known."""
 
 from tileviz.memory.accesses import LANES, Accesses, Space
+from tileviz.memory.banks import BANK_BYTES, BANKS, BankVerdict, group_lanes, shared_wavefronts
+from tileviz.memory.evidence import Confidence, Evidence, global_evidence, shared_evidence
+from tileviz.memory.sectors import LINE_BYTES, SECTOR_BYTES, SectorVerdict, global_sectors
+from tileviz.memory.verdict import Verdict, judge
 
-__all__ = ["LANES", "Accesses", "Space"]
+__all__ = [
+    "BANKS",
+    "BANK_BYTES",
+    "LANES",
+    "LINE_BYTES",
+    "SECTOR_BYTES",
+    "Accesses",
+    "BankVerdict",
+    "Confidence",
+    "Evidence",
+    "SectorVerdict",
+    "Space",
+    "Verdict",
+    "global_evidence",
+    "global_sectors",
+    "group_lanes",
+    "judge",
+    "shared_evidence",
+    "shared_wavefronts",
+]
