@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileviz.memory import Accesses, global_sectors, judge, shared_wavefronts
+from tileviz.memory import Accesses, bank_load, global_sectors, judge, shared_wavefronts
 
 Lanes = list[int | None]
 
@@ -103,3 +103,10 @@ def test_no_instruction_costs_nothing() -> None:
     nothing = Accesses.of(np.zeros((0, 32), int), space="shared", op="ld", bytes=4)
     verdict = judge(nothing)
     assert (verdict.wavefronts, verdict.ideal, verdict.executions) == (0, 0, 0)
+
+
+@given(instructions())
+def test_busiest_bank_load_is_n_way(drawn: tuple[list[Lanes], str, int]) -> None:
+    rows, op, width = drawn
+    accesses = pack(rows, op, width, "shared")
+    assert bank_load(accesses).max(axis=1).tolist() == (shared_wavefronts(accesses).n_way.tolist())

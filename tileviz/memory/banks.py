@@ -180,3 +180,37 @@ def _drop_repeats(
     keep = keys != none
     keep[:, 1:] &= keys[:, 1:] != keys[:, :-1]
     return keys.astype(np.int64) + low, keep
+
+
+def bank_load(accesses: Accesses) -> NDArray[np.int64]:
+    """Return how many passes each lane's bank needs within its group.
+
+    Args:
+        accesses: Shared-memory accesses.
+
+    Returns:
+        int64 ``[instruction, lane]``: distinct words (lanes, where words are not merged) that the
+        lane's first bank serves in the lane's group; 0 for an inactive lane.
+
+    Example:
+        >>> import numpy as np
+        >>> two_way = Accesses.of(8 * np.arange(32), space="shared", op="ld", bytes=4)
+        >>> bank_load(two_way)[0, :3].tolist()
+        [2, 2, 2]
+    """
+    width = _MATRIX_ROW_BYTES if "matrix" in accesses.op else accesses.bytes
+    merged = _pairs_agree(accesses.addresses, accesses.active, accesses.op, width)
+    size = np.where(merged, 2, 1) * group_lanes(accesses.op, accesses.bytes)
+    group = np.arange(LANES) // size[:, None]
+    unit = max(width, BANK_BYTES)
+    units = accesses.addresses // unit
+    slots = BANKS * BANK_BYTES // unit
+    together = (group[:, :, None] == group[:, None, :]) & accesses.active[:, None, :]
+    together &= (units[:, :, None] - units[:, None, :]) % slots == 0
+    if not accesses.op.startswith(_NO_MERGING):
+        # Of lanes that want the same word, only the first counts.
+        same = together & (units[:, :, None] == units[:, None, :])
+        first = np.tril(same, -1).any(axis=2)
+        together &= ~first[:, None, :]
+    load: NDArray[np.int64] = together.sum(axis=2)
+    return np.where(accesses.active, load, 0)
