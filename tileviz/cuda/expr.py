@@ -155,7 +155,8 @@ class Binary(Expr):
             # A negative constant reads as a subtraction only behind a plus.
             return f"({side})" if str(side).startswith("-") else str(side)
         mine, theirs = _PRECEDENCE[self.op], _PRECEDENCE[side.op]
-        needed = theirs < mine or (right and theirs == mine)
+        regroups = right and theirs == mine and not (side.op == self.op and side.op in "+^&")
+        needed = theirs < mine or regroups
         # Mixed bit and arithmetic operators are legal without parentheses, and misread by people.
         unclear = side.op != self.op and bool({self.op, side.op} & _BITWISE)
         return f"({side})" if needed or unclear else str(side)
@@ -217,3 +218,30 @@ def bit_field(variable: Expr, start: int, width: int) -> Expr:
         (lane >> 3) & 1 | lane >> 3
     """
     return (variable >> start) & ((1 << width) - 1)
+
+
+@dataclass(frozen=True)
+class Lookup(Expr):
+    """An entry of a constant table, ``name[index]``.
+
+    Example:
+        >>> print(Lookup("BASE", (0, 1, 100), Var("s", 3)))
+        BASE[s]
+    """
+
+    name: str
+    values: tuple[int, ...]
+    index: Expr
+
+    def evaluate(self, values: Mapping[str, Value]) -> Value:
+        """Return the table's entries at the index."""
+        entries: NDArray[np.int64] = np.asarray(self.values, dtype=np.int64)
+        return entries[self.index.evaluate(values)]
+
+    @property
+    def limit(self) -> int | None:
+        """One more than the largest entry."""
+        return max(self.values) + 1 if min(self.values) >= 0 else None
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.index}]"
