@@ -13,11 +13,23 @@ from tileviz.layouts import (
     LayoutError,
     Swizzle,
     TileLayout,
+    broadcast,
     canonicalize,
+    direct_sum,
     group,
     group_many,
+    is_tile_inner,
+    is_tile_outer,
+    mma_shared,
+    pack,
     parse_layout,
     slice_layout,
+    storage,
+    tcgen05_atom,
+    tile,
+    tmem_datapath,
+    unpack,
+    wg_local,
 )
 
 DATA = json.loads((Path(__file__).parents[1] / "oracle/data/tvm_layouts.json").read_text())
@@ -145,6 +157,45 @@ def test_group_many(case):
 @pytest.mark.parametrize("case", cases("slice"))
 def test_slice(case):
     check(case, slice_layout, build(case["layout"]), case["shape"], case["region"])
+
+
+@pytest.mark.parametrize("case", cases("tile", "direct_sum"))
+def test_tile_and_direct_sum(case):
+    operation = tile if case["kind"] == "tile" else direct_sum
+    layouts = build(case["inner"]), build(case["outer"])
+    check(case, operation, *layouts, case["outer_shape"], case["inner_shape"])
+
+
+@pytest.mark.parametrize("case", cases("is_tile_inner", "is_tile_outer"))
+def test_is_tile(case):
+    part = case["kind"].removeprefix("is_tile_")
+    operation = is_tile_inner if part == "inner" else is_tile_outer
+    layouts = build(case[part]), build(case["tiled"])
+    check(case, operation, *layouts, case["tiled_shape"], case[f"{part}_shape"])
+
+
+@pytest.mark.parametrize("case", cases("pack", "unpack", "storage", "broadcast"))
+def test_change_of_element(case):
+    operations = {"pack": pack, "unpack": unpack, "storage": storage, "broadcast": broadcast}
+    arguments = [case[name] for name in ("n", "pos") if name in case]
+    check(case, operations[case["kind"]], build(case["layout"]), *arguments)
+
+
+@pytest.mark.parametrize("case", cases("tmem_datapath", "tcgen05_atom", "wg_local", "mma_shared"))
+def test_prescribed_layouts(case):
+    operations = {
+        "tmem_datapath": tmem_datapath,
+        "tcgen05_atom": tcgen05_atom,
+        "wg_local": wg_local,
+        "mma_shared": mma_shared,
+    }
+    check(case, operations[case["kind"]], *case["args"])
+
+
+def test_every_kind_is_tested():
+    source = Path(__file__).read_text()
+    for kind in {case["kind"] for case in DATA["cases"]}:
+        assert f'"{kind}"' in source
 
 
 @pytest.mark.parametrize("case", cases("axis"))

@@ -1,15 +1,36 @@
 """Where an element lives: tile layouts, swizzles, their text form and their algebra."""
 
 from tileviz.layouts.addressing import IntArray
-from tileviz.layouts.algebra import canonicalize, group, group_many, scope_of, slice_layout
+from tileviz.layouts.algebra import (
+    canonicalize,
+    group,
+    group_many,
+    region_addresses,
+    scope_of,
+    slice_layout,
+)
+from tileviz.layouts.atoms import mma_shared, mma_swizzle, tcgen05_atom, tmem_datapath, wg_local
 from tileviz.layouts.axes import AXES, Axis, LayoutError, axis
+from tileviz.layouts.injectivity import Collision, injectivity_collision
 from tileviz.layouts.notation import format_layout, parse_layout
 from tileviz.layouts.swizzle import ComposeLayout, Swizzle
 from tileviz.layouts.tile_layout import Iter, TileLayout, identity, row_major
+from tileviz.layouts.tiling import (
+    broadcast,
+    direct_sum,
+    is_tile_inner,
+    is_tile_outer,
+    pack,
+    storage,
+    tile,
+    tile_to,
+    unpack,
+)
 
 __all__ = [
     "AXES",
     "Axis",
+    "Collision",
     "ComposeLayout",
     "IntArray",
     "Iter",
@@ -17,13 +38,29 @@ __all__ = [
     "Swizzle",
     "TileLayout",
     "axis",
+    "broadcast",
     "canonicalize",
+    "direct_sum",
     "format_layout",
     "group",
     "group_many",
     "identity",
+    "injectivity_collision",
+    "is_tile_inner",
+    "is_tile_outer",
+    "mma_shared",
+    "mma_swizzle",
+    "pack",
     "parse_layout",
+    "region_addresses",
     "row_major",
     "scope_of",
     "slice_layout",
+    "storage",
+    "tcgen05_atom",
+    "tile",
+    "tile_to",
+    "tmem_datapath",
+    "unpack",
+    "wg_local",
 ]

@@ -9,6 +9,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import overload
 
+import numpy as np
+
+from tileviz.layouts.addressing import IntArray
 from tileviz.layouts.axes import LayoutError, fusion, thread_scope
 from tileviz.layouts.swizzle import ComposeLayout
 from tileviz.layouts.tile_layout import Iter, TileLayout, identity
@@ -317,3 +320,43 @@ def slice_layout(
             return None
         shard.extend(part_iters)
     return TileLayout(shard, grouped.replica, offset)
+
+
+def region_addresses(
+    layout: TileLayout | ComposeLayout, shape: Sequence[int], region: Sequence[tuple[int, int]]
+) -> dict[str, IntArray]:
+    """Return the addresses of a region of a buffer, whether or not a sliced layout exists.
+
+    Args:
+        layout: The buffer's layout.
+        shape: The buffer's logical shape.
+        region: [begin, end) per dimension.
+
+    Returns:
+        Per axis, int64 of shape (end - begin, ...), in elements.
+
+    Raises:
+        LayoutError: The ranks differ, a range is not within the shape, or sizes differ.
+
+    Example:
+        >>> whole = TileLayout([(8, 1, "m"), (64, 8, "m")])
+        >>> region_addresses(whole, (8, 64), [(3, 5), (0, 2)])["m"]
+        array([[ 3, 11],
+               [ 4, 12]])
+    """
+    if len(region) != len(shape):
+        raise LayoutError(f"the region has {len(region)} dimensions and the shape {len(shape)}")
+    for (begin, end), extent in zip(region, shape, strict=True):
+        if not 0 <= begin <= end <= extent:
+            raise LayoutError(f"the range [{begin}, {end}) is not within [0, {extent})")
+    size = 1
+    for extent in shape:
+        size *= extent
+    if size != layout.size:
+        raise LayoutError(
+            f"the shape {tuple(shape)} has {size} elements and the layout {layout.size}"
+        )
+    if not region:
+        return layout.apply(0)
+    grid = np.ix_(*(np.arange(begin, end, dtype=np.int64) for begin, end in region))
+    return layout.apply(tuple(grid), shape)
