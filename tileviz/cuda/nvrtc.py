@@ -196,7 +196,8 @@ def _compile(source: str, name: str, options: Sequence[str], what: str) -> tuple
     )
     try:
         result = library.nvrtcCompileProgram(program, len(encoded), _strings(encoded))
-        log = _read(library, program, "ProgramLog").rstrip(b"\0").decode(errors="replace")
+        # The parts of a log are joined by NUL characters.
+        log = _read(library, program, "ProgramLog").replace(b"\0", b"").decode(errors="replace")
         if result:
             reason = library.nvrtcGetErrorString(result).decode(errors="replace")
             raise CompileError.from_log(log, f"NVRTC: {reason}", name=name)
