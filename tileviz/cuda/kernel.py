@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -61,6 +61,8 @@ class Kernel:
         shared_bytes: Dynamic shared memory per block, in bytes.
         reference: Maps every ``in`` and ``inout`` array (flat, by name) to the expected content
             of every ``out`` and ``inout`` array, with NumPy alone; None for a user's own kernel.
+        host_reference: The same in C++ for an export that checks itself: a function ``reference``
+            over the bytes of every ``in`` buffer, in order, and of the expected output.
         predicted: The accesses predicted from the very index expressions printed in the source.
         tolerance: Largest allowed relative error of floating outputs; 0 means bit-exact.
     """
@@ -72,9 +74,9 @@ class Kernel:
     parameters: tuple[Buffer | Scalar, ...]
     shared_bytes: int = 0
     reference: Reference | None = None
+    host_reference: str = ""
     predicted: tuple[Accesses, ...] = ()
     tolerance: float = 0.0
-    notes: tuple[str, ...] = field(default=())
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

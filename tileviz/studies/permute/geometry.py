@@ -8,16 +8,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.layouts import TileLayout
+from tileviz.layouts import TileLayout, region_addresses
+from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.reference import Alignment, decide, element_offsets
 
 # A negative address moves the buffer's origin by whole 128-byte rows, so that no bank changes.
 _ROW_BYTES = 128
-
-
-class NotRunnable(ValueError):
-    """A design that is a valid question, but has no kernel; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +77,7 @@ def geometry(design: PermuteDesign, element_bytes: int) -> Geometry:
         same = (stage.extents, stage.src_strides, stage.dst_strides)
         if same != (first.extents, first.src_strides, first.dst_strides):
             raise NotRunnable(f"stage {number} has another form than stage 0 in these layouts")
+    _check_slices(design, stages)
     ranges = [_range(design.src.parsed), _range(design.dst.parsed)]
     if design.in_place:
         ranges = [(min(r[0] for r in ranges), max(r[1] for r in ranges))] * 2
@@ -101,6 +99,23 @@ def _aligned(design: PermuteDesign, stage: int) -> Alignment:
     if reference.outcome == "reject" or reference.alignment is None:
         raise NotRunnable(f"the reference rejects stage {stage} ({reference.reason})")
     return reference.alignment
+
+
+def _check_slices(design: PermuteDesign, stages: list[Alignment]) -> None:
+    """Refuse where the reference's slice is not the region: it would move the wrong elements."""
+    sides: tuple[Literal["src", "dst"], ...] = ("src", "dst")
+    for number, stage in enumerate(stages):
+        strides = {"src": stage.src_strides, "dst": stage.dst_strides}
+        base = {"src": stage.src_base, "dst": stage.dst_base}
+        for side in sides:
+            tile = design.src if side == "src" else design.dst
+            region = [(begin, end or 0) for begin, end in design.region(side, number)]
+            true = region_addresses(tile.parsed, tile.extents, region)["m"].ravel()
+            if not np.array_equal(true, element_offsets(stage.extents, strides[side]) + base[side]):
+                raise NotRunnable(
+                    f"the reference cuts the {side} region of stage {number} wrongly: "
+                    "its layout of the region addresses other elements"
+                )
 
 
 def _range(layout: object) -> tuple[int, int]:

@@ -14,7 +14,8 @@ from tileviz.cuda.templates import Rendered, render
 from tileviz.dtypes import DType
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import LANES, Accesses, Space
-from tileviz.studies.permute.geometry import Geometry, NotRunnable, Side, geometry, stages_clash
+from tileviz.studies.errors import NotRunnable
+from tileviz.studies.permute.geometry import Geometry, Side, geometry, stages_clash
 from tileviz.studies.permute.plan import PermutePlan, XorSchedule, xor_form
 from tileviz.studies.permute.reference import REASONS
 
@@ -63,6 +64,7 @@ def kernel(plan: PermutePlan, k: int | None = None) -> Kernel:
         parameters=builder.buffers,
         shared_bytes=builder.dynamic_bytes,
         reference=_reference(builder.geometry, plan.design.in_place, builder.element),
+        host_reference=builder.host_reference(),
         predicted=builder.predicted(rendered),
     )
 
@@ -257,6 +259,20 @@ class _Builder:
             read=f"{self._holder('read')}[{read}]",
             write=f"{self._holder('write')}[{write}]",
         )
+
+    def host_reference(self) -> str:
+        """Return the move in C++, straight from both layouts."""
+        placed = self.geometry
+        return render(
+            "permute_reference.cpp.jinja",
+            extents=placed.extents,
+            src=placed.src,
+            dst=placed.dst,
+            volume=placed.src.positions.shape[1],
+            stages=self.stages,
+            width=self.element.bytes,
+            in_place=self.plan.design.in_place,
+        ).source
 
     def _header(self) -> list[str]:
         design, schedule = self.plan.design, self.schedule

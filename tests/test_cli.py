@@ -1,0 +1,132 @@
+"""The command line: one object with ``--json``, exit codes, every form of design."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tileviz.cli import app
+
+SHELL = CliRunner()
+COPY = {"study": "permute", "src": {"layout": "S[32:1]"}, "dst": {"layout": "S[32:1]"}}
+
+
+def call(*arguments: str, stdin: str | None = None) -> tuple[int, str]:
+    done = SHELL.invoke(app, list(arguments), input=stdin)
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.stdout
+
+
+def test_plan_of_the_demo() -> None:
+    code, out = call("plan", "permute-demo", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["reference"]["outcome"] == "ok"
+    assert (document["reference"]["k"], document["reference"]["shift"]) == (2, 3)
+    assert document["hardware"]["write"] == {"wavefronts": 4, "ideal": 4}
+    assert document["ours"] is None and document["ours_reason"]
+
+
+def test_every_form_of_design_gives_the_same_result(tmp_path: Path) -> None:
+    file = tmp_path / "design.json"
+    file.write_text(json.dumps(COPY))
+    forms = [
+        (json.dumps(COPY), None),
+        (str(file), None),
+        ("-", json.dumps(COPY)),
+        ("http://localhost:8501/Permute_layout?v=1&src=S[32:1]&dst=S[32:1]", None),
+    ]
+    results = [call("plan", form, "--json", stdin=stdin) for form, stdin in forms]
+    assert {result[0] for result in results} == {0}
+    assert len({result[1] for result in results}) == 1
+
+
+def test_text_output_leads_with_the_verdict() -> None:
+    code, out = call("plan", "permute-demo")
+    assert code == 0
+    assert out.startswith("✓ Conflict-free: read 4 wavefronts (ideal 4), write 4 (ideal 4).")
+
+
+@pytest.mark.parametrize(
+    "design",
+    [
+        "no-such-thing",
+        "{",
+        "[1]",
+        '{"study":"permute"}',
+        '{"study":"permute","src":{"layout":"S["},"dst":{"layout":"S[4:1]"}}',
+        "http://localhost/Permute_layout?src=S[&dst=S[4:1]",
+        "/",
+        "\x00",
+        "x" * 5000,
+        '{"study":"access","bytes":4,"addresses":[1]}',
+        "{" * 100_000,
+    ],
+)
+def test_bad_input_is_one_object_and_exit_code_2(design: str) -> None:
+    code, out = call("plan", design, "--json")
+    assert code == 2
+    assert out.count("\n") == 1
+    error = json.loads(out)["error"]
+    assert error["message"]
+    assert len(out) < 8000
+
+
+def test_bad_input_without_json_shows_a_caret() -> None:
+    done = SHELL.invoke(app, ["plan", '{"study":"layout","layout":"S[(4, 32]"}'])
+    assert done.exit_code == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("error: layout: ")
+    assert lines[1] == "S[(4, 32]"
+    assert lines[2].strip() == "^"
+
+
+def test_batch_keeps_order_and_goes_on_after_a_bad_line(tmp_path: Path) -> None:
+    lines = [
+        json.dumps(COPY),
+        "nonsense",
+        json.dumps({"study": "access", "bytes": 4, "addresses": [0, 128]}),
+        json.dumps({"study": "layout", "op": "span", "layout": "S[(4, 32):(33, 1)]"}),
+    ]
+    file = tmp_path / "designs.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    code, out = call("batch", str(file))
+    results = [json.loads(line) for line in out.splitlines()]
+    assert code == 0
+    assert results[0]["reference"]["k"] == 0
+    assert results[1]["error"]["field"] == "design"
+    assert results[2]["wavefronts"] == 2
+    assert results[3]["value"] == {"m": 131}
+
+
+def test_batch_of_a_missing_file() -> None:
+    code, out = call("batch", "nowhere.jsonl")
+    assert code == 2
+    assert json.loads(out)["error"]["field"] == "file"
+
+
+def test_exports(tmp_path: Path) -> None:
+    code, link = call("export", "permute-demo", "--as", "link")
+    assert code == 0 and link.startswith("/Permute_layout?v=1&src=")
+    code, document = call("export", "permute-demo", "--as", "json")
+    assert code == 0 and json.loads(document)["study"] == "permute"
+    target = tmp_path / "demo.cu"
+    code, out = call("export", "permute-demo", "--as", "cu", "--output", str(target))
+    assert (code, out) == (0, "")
+    assert 'extern "C" __global__' in target.read_text()
+    code, _ = call("export", "permute-rejected", "--as", "cu")
+    assert code == 2
+
+
+def test_layout_and_access_objects() -> None:
+    design = {"study": "layout", "op": "canonicalize", "layout": "S[(4, 32):(32, 1)]"}
+    _, out = call("plan", json.dumps(design), "--json")
+    assert json.loads(out)["result"]["shard"] == [[128, 1, "m"]]
+    design = {"study": "access", "space": "global", "bytes": 4, "addresses": [0, 64]}
+    _, out = call("plan", json.dumps(design), "--json")
+    assert (json.loads(out)["sectors"], json.loads(out)["lines"]) == (2, 1)

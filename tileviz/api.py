@@ -1,0 +1,83 @@
+"""The whole engine, one call each: what the pages, the shell and the links use too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from tileviz.errors import DesignError
+from tileviz.studies.design import Design
+from tileviz.studies.registry import STUDIES, make_design, study_of
+
+if TYPE_CHECKING:
+    from tileviz.cuda.kernel import Kernel
+    from tileviz.runners import Run
+
+On = Literal["auto", "emulator", "gpu"]
+
+
+def design(document: Mapping[str, Any] | None = None, **fields: Any) -> Design:
+    """Return a validated design.
+
+    Args:
+        document: A design document (JSON object).
+        **fields: Its fields, instead of or on top of the document.
+
+    Raises:
+        DesignError: Names the field, the value and what is allowed.
+
+    Example:
+        >>> design(study="access", bytes=4, addresses=[0, 128]).space
+        'shared'
+    """
+    return make_design({**(document or {}), **fields})
+
+
+def plan(of: Design) -> Any:
+    """Return the plan of a design: what is decided, why, and what it costs.
+
+    Example:
+        >>> plan(design(study="access", bytes=4, addresses=[0, 128])).verdict.wavefronts
+        2
+    """
+    return study_of(of).plan(of)
+
+
+def kernel(of: Design) -> Kernel:
+    """Return the kernel of a design: CUDA text, launch, buffers and predicted accesses.
+
+    Raises:
+        DesignError: The study generates no CUDA.
+        NotRunnable: The design has no kernel; the message says why.
+    """
+    return _kernel(of, plan(of))
+
+
+def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
+    """Plan a design, generate its CUDA, run that text and verify every element.
+
+    Args:
+        of: The design.
+        on: ``emulator``, ``gpu``, or ``auto`` for the GPU where there is one.
+        seed: Seed of the inputs.
+
+    Returns:
+        The plan and the run.
+
+    Raises:
+        DesignError: The study generates no CUDA, or no such runner is available.
+        NotRunnable: The design has no kernel; the message says why.
+    """
+    from tileviz.runners import run_kernel
+
+    planned = plan(of)
+    return planned, run_kernel(_kernel(of, planned), on=on, seed=seed)
+
+
+def _kernel(of: Design, planned: Any) -> Kernel:
+    study = study_of(of)
+    if not study.runnable:
+        runnable = ", ".join(name for name, known in STUDIES.items() if known.runnable)
+        raise DesignError("study", f"generates no CUDA; studies that run: {runnable}", of.study)
+    generated: Kernel = study.kernel(planned)
+    return generated

@@ -1,0 +1,270 @@
+"""The engine from the shell: ``python -m tileviz`` or ``tileviz``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tileviz.errors import DesignError
+
+OK, FAILED, BAD_INPUT = 0, 1, 2
+MAX_DOCUMENT = 1 << 20
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="See what the memory system will do with a layout, then run the very same CUDA.",
+)
+
+DesignArgument = Annotated[
+    str, typer.Argument(help="A file, - (standard input), a link, inline JSON, or a preset name.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Exactly one JSON object on stdout.")]
+OnOption = Annotated[
+    Literal["auto", "emulator", "gpu"], typer.Option("--on", help="Where the kernel runs.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of the inputs.")]
+
+
+def read_design(text: str) -> Any:
+    """Return the design that a command-line argument names.
+
+    Args:
+        text: A preset name, inline JSON, a link, ``-`` or a file.
+
+    Raises:
+        DesignError: It names no design, or one with a fault.
+
+    Example:
+        >>> read_design("permute-demo").study
+        'permute'
+    """
+    from tileviz.studies.registry import make_design, preset, presets
+
+    found = preset(text)
+    if found is not None:
+        return found.design
+    if text.lstrip().startswith("{"):
+        return make_design(_json(text))
+    if "?" in text and "=" in text:
+        from tileviz.export.links import parse_link
+
+        return parse_link(text)
+    if text == "-":
+        return make_design(_json(sys.stdin.read(MAX_DOCUMENT + 1)))
+    path = Path(text)
+    try:
+        if path.is_file():
+            return make_design(_json(_read(path)))
+    except (OSError, ValueError) as error:
+        if isinstance(error, DesignError):
+            raise
+        raise DesignError("design", f"cannot be read: {error}", text[:120]) from None
+    names = ", ".join(known.name for known in presets())
+    raise DesignError("design", f"no such file or preset; presets: {names}", text[:120])
+
+
+def _read(path: Path) -> str:
+    with path.open(encoding="utf-8") as file:
+        return file.read(MAX_DOCUMENT + 1)
+
+
+def _json(text: str) -> Any:
+    if len(text) > MAX_DOCUMENT:
+        raise DesignError("design", f"at most {MAX_DOCUMENT} characters are read", None)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+@app.command()
+def plan(design: DesignArgument, as_json: JsonOption = False) -> None:
+    """Plan a design and predict its memory behaviour."""
+    from tileviz import api
+
+    def work() -> int:
+        planned = api.plan(read_design(design))
+        if as_json:
+            _print_json(planned.to_json())
+        else:
+            from tileviz.export.terminal import show_plan
+
+            show_plan(planned)
+        return OK
+
+    _finish(work, as_json)
+
+
+@app.command()
+def run(
+    design: DesignArgument,
+    on: OnOption = "auto",
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan, generate CUDA, run that very text, verify every element, count every access."""
+
+    def work() -> int:
+        document, planned, done = _run(read_design(design), on, seed)
+        if as_json:
+            _print_json(document)
+        else:
+            from tileviz.export.terminal import show_plan, show_run
+
+            show_plan(planned)
+            show_run(done)
+        return OK if done.verified else FAILED
+
+    _finish(work, as_json)
+
+
+def _run(of: Any, on: Literal["auto", "emulator", "gpu"], seed: int) -> tuple[Any, Any, Any]:
+    from tileviz import api
+    from tileviz.runners import warm
+    from tileviz.studies.errors import NotRunnable
+
+    warm(on)
+    try:
+        planned, done = api.run(of, on=on, seed=seed)
+    except NotRunnable as error:
+        raise DesignError("design", f"cannot run: {error}", None) from None
+    return {**done.to_json(), "plan": planned.to_json()}, planned, done
+
+
+@app.command()
+def batch(
+    file: Annotated[str, typer.Argument(help="One design a line (JSON lines); - reads stdin.")],
+    run: Annotated[bool, typer.Option("--run", help="Also run every design.")] = False,
+    on: OnOption = "auto",
+    seed: SeedOption = 0,
+    as_json: JsonOption = True,
+) -> None:
+    """Plan many designs: one in, one compact result out, in order; faults do not stop the rest."""
+
+    def work() -> int:
+        failed = False
+        for document in _results(_progress(_lines(file)), run, on, seed):
+            failed |= document.get("verified") is False
+            _print_json(document)
+        return FAILED if failed else OK
+
+    _finish(work, as_json)
+
+
+def _results(
+    lines: Iterable[str], run: bool, on: Literal["auto", "emulator", "gpu"], seed: int
+) -> Iterator[dict[str, Any]]:
+    from tileviz import api
+    from tileviz.studies.registry import make_design
+
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            of = make_design(_json(line))
+            yield _run(of, on, seed)[0] if run else api.plan(of).to_json()
+        except DesignError as error:
+            yield error.to_json()
+
+
+def _lines(file: str) -> list[str]:
+    if file == "-":
+        return sys.stdin.read().splitlines()
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DesignError("file", f"cannot be read: {error}", file[:120]) from None
+
+
+def _progress(lines: list[str]) -> Iterable[str]:
+    """Show a progress bar on a terminal, on stderr so that results stay clean."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        return lines
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(lines, description="designs", console=Console(stderr=True))
+
+
+@app.command()
+def export(
+    design: DesignArgument,
+    form: Annotated[Literal["cu", "json", "link"], typer.Option("--as", help="What to write.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="A file; default stdout.")] = "-",
+) -> None:
+    """Write a stand-alone .cu file with a self-check, the design document, or its link."""
+
+    def work() -> int:
+        text = _exported(read_design(design), form)
+        if output == "-":
+            sys.stdout.write(text)
+            return OK
+        try:
+            Path(output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise DesignError("output", f"cannot be written: {error}", output[:120]) from None
+        return OK
+
+    _finish(work, as_json=False)
+
+
+def _exported(of: Any, form: str) -> str:
+    if form == "json":
+        return json.dumps(of.document(), indent=2, ensure_ascii=False) + "\n"
+    if form == "link":
+        from tileviz.export.links import page_url
+
+        return page_url(of) + "\n"
+    from tileviz import api
+    from tileviz.export.snippets import standalone_cu
+    from tileviz.studies.errors import NotRunnable
+
+    try:
+        return standalone_cu(api.kernel(of))
+    except NotRunnable as error:
+        raise DesignError("design", f"has no kernel: {error}", None) from None
+
+
+# -- endings ---------------------------------------------------------------------------------------
+
+
+def _print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def _finish(work: Callable[[], int], as_json: bool) -> None:
+    """Run a command's work; turn bad input into one line (or one object) and exit code 2."""
+    try:
+        code = work()
+        sys.stdout.flush()
+    except DesignError as error:
+        if as_json:
+            _print_json(error.to_json())
+        else:
+            text = f"error: {error}"
+            if error.value is not None and error.position is None:
+                text += f" (got {error.value!r})"
+            caret = error.caret()
+            sys.stderr.write(text + "\n" + (caret + "\n" if caret else ""))
+        code = BAD_INPUT
+    except BrokenPipeError:
+        # The reader went away, as `head` does: what it wanted has been written.
+        sys.stderr.close()
+        code = OK
+    if code:
+        raise typer.Exit(code)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
