@@ -63,6 +63,7 @@ def serve(
 
     Args:
         handler: Maps (header, arrays) to (header, arrays); what it raises is sent as a failure.
+            A header that holds ``"retire": True`` is the process's last answer.
         prepare: Loads and warms everything *before* the limits close the door; its result is
             the hello.
         limits: What the process may use afterwards; none by default.
@@ -99,7 +100,8 @@ def _answer(handler: Handler, header: Header, arrays: list[Array]) -> Answer:
         return _failure("memory", "the request needs more memory than a worker may use"), ()
     except Exception as error:
         return _failure("error", f"{type(error).__name__}: {error}"), ()
-    return {"answer": answer}, sent
+    retire = bool(answer.pop("retire", False))
+    return {"answer": answer, "retire": retire}, sent
 
 
 def _failure(kind: str, message: str) -> Header:

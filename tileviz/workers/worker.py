@@ -92,6 +92,8 @@ class Worker:
     ) -> tuple[Header, list[Array]]:
         """Send one request and wait for its answer; the start is waited for first.
 
+        An answer that says ``retire`` is the worker's last: it is still busy, or no longer sound.
+
         Args:
             header: JSON data.
             arrays: Sent beside it.
@@ -111,6 +113,8 @@ class Worker:
         if answer.pop("id", None) != self._number:
             raise self._garbled("the answer to another request")
         self.served += 1
+        if answer.pop("retire", False):
+            self.kill()
         if "answer" in answer and isinstance(answer["answer"], dict):
             return answer["answer"], got
         if isinstance(answer.get("failure"), str):

@@ -1,0 +1,119 @@
+"""What every way of running a kernel has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tileviz.cuda.diagnostics import Resources
+from tileviz.cuda.kernel import Array, Kernel
+from tileviz.emulator.problems import Coordinates, Problem
+from tileviz.emulator.transport import StaticCount
+from tileviz.memory import Accesses
+
+
+@dataclass(frozen=True)
+class RunnerStatus:
+    """Whether a runner works here, and what to do when it does not.
+
+    Attributes:
+        name: ``"emulator"`` or ``"gpu"``.
+        available: Whether a run can be tried.
+        reason: One line: what was found, or what is missing.
+        fix: The one command or step that makes it work, "" where there is none.
+    """
+
+    name: str
+    available: bool
+    reason: str
+    fix: str = ""
+
+
+@dataclass(frozen=True)
+class RunnerInfo:
+    """Where a run took place.
+
+    Attributes:
+        name: The runner's name.
+        device: The device's name, for people.
+        arch: What the kernel was compiled for: ``compute_80`` or ``sm_90``.
+        compiler: The compiler and its version, ``NVRTC 12.9``; "" where nothing was compiled.
+    """
+
+    name: str
+    device: str
+    arch: str
+    compiler: str = ""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Spread of the time of one launch, in microseconds.
+
+    Attributes:
+        median_us: Median.
+        p10_us: 10th percentile.
+        p90_us: 90th percentile.
+        n: Number of launches timed.
+        mode: ``"cold"`` or ``"warm"`` L2 cache.
+    """
+
+    median_us: float
+    p10_us: float
+    p90_us: float
+    n: int
+    mode: str
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """What a runner hands back: facts only, not yet judged.
+
+    Attributes:
+        runner: Where it ran.
+        outputs: Flat content of every ``out`` and ``inout`` buffer by name, in the carrier dtype
+            of its element type; empty where the kernel did not run.
+        accesses: Measured accesses of the traced blocks.
+        problems: What went wrong; empty for a clean run.
+        traced_blocks: Blocks whose accesses were recorded; None for all.
+        static: Memory instructions in the compiled text.
+        resources: Registers, shared memory and spills, or None where unknown.
+        timing: Time on a GPU, or None.
+    """
+
+    runner: RunnerInfo
+    outputs: Mapping[str, Array] = field(default_factory=dict)
+    accesses: tuple[Accesses, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    traced_blocks: tuple[Coordinates, ...] | None = None
+    static: tuple[StaticCount, ...] = ()
+    resources: Resources | None = None
+    timing: Timing | None = None
+
+
+class Runner(Protocol):
+    """One way of running a kernel."""
+
+    @property
+    def name(self) -> str:
+        """``"emulator"`` or ``"gpu"``."""
+
+    def status(self) -> RunnerStatus:
+        """Return whether it works here; cheap, starts nothing."""
+
+    def warm(self) -> None:
+        """Start what a run needs, so that it loads while the caller still works."""
+
+    def run(
+        self, kernel: Kernel, arrays: Mapping[str, Array], *, seed: int = 0, trace: bool = True
+    ) -> Execution:
+        """Compile and run ``kernel``; never raises for what a kernel's text does.
+
+        Args:
+            kernel: The kernel.
+            arrays: Flat content of every buffer by name, in the carrier dtype; outputs poisoned.
+                Not changed.
+            seed: Chooses which blocks of a large grid are traced.
+            trace: Whether to record accesses.
+        """
