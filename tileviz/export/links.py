@@ -2,137 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tileviz.errors import DesignError
+from tileviz.studies.codec import Codec
 from tileviz.studies.design import Design, shown
-from tileviz.studies.registry import STUDIES, make_design
+from tileviz.studies.registry import STUDIES, make_design, study_of
 
 VERSION = "1"
 MAX_LINK = 8192
-
-_INTEGER = re.compile(r"-?\d{1,19}", re.ASCII)
-
-
-@dataclass(frozen=True)
-class _Codec:
-    """How a field is written in a link, and read back."""
-
-    write: Callable[[Any], str]
-    read: Callable[[str], Any]
-
-
-def _int(text: str) -> int:
-    if not _INTEGER.fullmatch(text.strip()):
-        raise DesignError("", "a whole number is expected", shown(text))
-    return int(text)
-
-
-def _int_or_none(text: str) -> int | None:
-    return None if text.strip() in ("-", "") else _int(text)
-
-
-def _flag(text: str) -> bool:
-    if text not in ("0", "1"):
-        raise DesignError("", "0 or 1 is expected", shown(text))
-    return text == "1"
-
-
-def _region(text: str) -> list[list[int | None]]:
-    spans = [part.split(":") for part in text.split(",")]
-    if any(len(span) != 2 for span in spans):
-        raise DesignError("", "begin:end per dimension is expected, such as 0:1,0:32", shown(text))
-    return [[_int(begin), _int_or_none(end)] for begin, end in spans]
-
-
-def _stages(text: str) -> dict[str, int]:
-    count, _, dim = text.partition("@")
-    return {"count": _int(count), "dim": _int(dim)} if dim else {"count": _int(count)}
-
-
-def _number(value: int | None) -> str:
-    return "-" if value is None else str(value)
-
-
-_TEXT = _Codec(str, str)
-_NUMBER = _Codec(str, _int)
-_FLAG = _Codec(lambda value: "1" if value else "0", _flag)
-_NUMBERS = _Codec(
-    lambda values: ",".join(map(_number, values)),
-    lambda text: [_int_or_none(part) for part in text.split(",")],
-)
-_REGION = _Codec(lambda spans: ",".join(f"{begin}:{_number(end)}" for begin, end in spans), _region)
-_STAGES = _Codec(
-    lambda stages: (
-        f"{stages['count']}@{stages['dim']}" if stages.get("dim") else str(stages["count"])
-    ),
-    _stages,
-)
-_COORDINATES = _Codec(
-    lambda value: value if isinstance(value, str) else _pairs(value),
-    lambda text: text if text.isalpha() else [_point(part) for part in text.split(";")],
-)
-
-
-def _pairs(points: list[list[int] | None]) -> str:
-    return ";".join("-" if point is None else ",".join(map(str, point)) for point in points)
-
-
-def _point(text: str) -> list[int] | None:
-    return None if text.strip() == "-" else [_int(part) for part in text.split(",")]
-
-
-def _tile(side: str) -> dict[str, tuple[tuple[str, ...], _Codec]]:
-    return {
-        side: ((side, "layout"), _TEXT),
-        f"{side}_shape": ((side, "shape"), _NUMBERS),
-        f"{side}_region": ((side, "region"), _REGION),
-        f"{side}_dtype": ((side, "dtype"), _TEXT),
-    }
-
-
-# Per study: query key -> (path in the design document, codec). The order is the link's order.
-_KEYS: dict[str, dict[str, tuple[tuple[str, ...], _Codec]]] = {
-    "permute": {
-        **_tile("src"),
-        **_tile("dst"),
-        "dtype": (("dtype",), _TEXT),
-        "stages": (("stages",), _STAGES),
-        "space": (("space",), _TEXT),
-        "in_place": (("in_place",), _FLAG),
-        "scope": (("scope",), _TEXT),
-        "block": (("block",), _NUMBERS),
-    },
-    "access": {
-        "space": (("space",), _TEXT),
-        "op": (("op",), _TEXT),
-        "bytes": (("bytes",), _NUMBER),
-        "addresses": (("addresses",), _NUMBERS),
-        "layout": (("layout",), _TEXT),
-        "dtype": (("dtype",), _TEXT),
-        "pattern": (("pattern",), _COORDINATES),
-    },
-    "layout": {
-        "op": (("op",), _TEXT),
-        "layout": (("layout",), _TEXT),
-        "shape": (("shape",), _NUMBERS),
-        "region": (("region",), _REGION),
-        "outer": (("outer",), _TEXT),
-        "outer_shape": (("outer_shape",), _NUMBERS),
-        "inner_shape": (("inner_shape",), _NUMBERS),
-        "cuda_target": (("cuda_target",), _FLAG),
-    },
-}
-
-PAGES: dict[str, str] = {
-    "permute": "Permute_layout",
-    "access": "Banks_and_swizzles",
-    "layout": "Layouts",
-}
 
 
 def to_query(design: Design) -> dict[str, str]:
@@ -145,7 +25,7 @@ def to_query(design: Design) -> dict[str, str]:
     """
     document = design.document()
     query = {"v": VERSION}
-    for key, (path, codec) in _KEYS[design.study].items():
+    for key, (path, codec) in study_of(design).link.KEYS.items():
         value: Any = document
         for name in path:
             value = None if value is None else value.get(name)
@@ -163,7 +43,7 @@ def page_url(design: Design) -> str:
         '/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]'
     """
     query = {key: value.replace(" ", "") for key, value in to_query(design).items()}
-    return f"/{PAGES[design.study]}?{urlencode(query, safe='[]():,@', quote_via=quote)}"
+    return f"/{study_of(design).link.PAGE}?{urlencode(query, safe='[]():,@', quote_via=quote)}"
 
 
 def from_query(
@@ -186,7 +66,7 @@ def from_query(
         >>> design.dtype, str(errors[0])
         ('float32', 'colour: unknown key of a permute link')
     """
-    keys = _KEYS[study]
+    keys = STUDIES[study].link.KEYS
     errors: list[DesignError] = []
     fields: dict[str, Any] = {}
     for key, text in query.items():
@@ -206,7 +86,7 @@ def from_query(
     return _assemble(study, fields, errors)
 
 
-def _decoded(key: str, text: str, codec: _Codec) -> Any:
+def _decoded(key: str, text: str, codec: Codec) -> Any:
     if len(text) > MAX_LINK:
         raise DesignError(key, f"at most {MAX_LINK} characters are read", shown(text))
     try:
@@ -222,7 +102,7 @@ def _assemble(
     while True:
         document: dict[str, Any] = {"study": study}
         for key, value in fields.items():
-            _place(document, _KEYS[study][key][0], value)
+            _place(document, STUDIES[study].link.KEYS[key][0], value)
         try:
             return make_design(document), tuple(errors)
         except DesignError as error:
@@ -243,7 +123,7 @@ def _key_of(study: str, field: str, fields: Mapping[str, Any]) -> str | None:
     """Return the query key, among those given, that holds a design's field."""
     parts = tuple(field.split("."))
     for key in fields:
-        path = _KEYS[study][key][0]
+        path = STUDIES[study].link.KEYS[key][0]
         if parts[: len(path)] == path:
             return key
     return None
@@ -266,7 +146,7 @@ def parse_link(link: str) -> Design:
     except ValueError as error:
         raise DesignError("link", str(error), shown(link)) from None
     page = parts.path.rstrip("/").rpartition("/")[2]
-    studies = {name: study for study, name in PAGES.items() if study in STUDIES}
+    studies = {study.link.PAGE: name for name, study in STUDIES.items()}
     if page not in studies:
         raise DesignError("link", f"its page must be one of {', '.join(studies)}", shown(page))
     query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=64))

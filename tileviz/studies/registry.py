@@ -44,6 +44,16 @@ class Study:
         return function
 
     @property
+    def explain(self) -> Any:
+        """The study's ``explain`` module: ``verdict(plan)`` and ``tables(plan)``."""
+        return self._module("explain")
+
+    @property
+    def link(self) -> Any:
+        """The study's ``link`` module: ``PAGE`` and the ``KEYS`` of its links."""
+        return self._module("link")
+
+    @property
     def kernel(self) -> Callable[..., Any]:
         """The study's ``kernel(plan)``."""
         function: Callable[..., Any] = self._module("kernel").kernel

@@ -29,3 +29,12 @@ class Statement:
     def glyph(self) -> str:
         """The state's sign, so that colour never stands alone."""
         return GLYPHS[self.state]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A small table for the terminal: title, column heads, rows of text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]

@@ -13,7 +13,7 @@ from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.kernel import kernel
 from tileviz.studies.permute.plan import PermutePlan, Phase, XorSchedule, xor_form
 from tileviz.studies.permute.reference import REASONS
-from tileviz.studies.statement import State, Statement
+from tileviz.studies.statement import State, Statement, TextTable
 
 PhaseName = Literal["read", "write"]
 
@@ -186,6 +186,26 @@ def _result(schedule: XorSchedule, plan: PermutePlan) -> str:
     if not free and not parts:
         return f"{paid}; reference sees conflicts"
     return paid
+
+
+def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
+    """Return the three answers and every k, for the terminal."""
+    answers = tuple((card.who, card.outcome, card.evidence) for card in cards(plan))
+    found = [TextTable("three answers", ("who", "outcome", "evidence"), answers)]
+    rows = k_rows(plan)
+    if rows:
+        columns = ("k", f"read {unit(plan)}", f"write {unit(plan)}", "result")
+        body = tuple(
+            (
+                f"{row.label} ←" if row.chosen else row.label,
+                str(row.read),
+                str(row.write),
+                row.result,
+            )
+            for row in rows
+        )
+        found.append(TextTable("every k, per warp and stage", columns, body))
+    return tuple(found)
 
 
 def formulas(plan: PermutePlan, k: int | None = None) -> tuple[tuple[str, str], ...]:
