@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileviz.studies.access.plan import AccessPlan
-from tileviz.studies.statement import Statement, TextTable
+from tileviz.studies.statement import State, Statement, TextTable
 
 
 def verdict(plan: AccessPlan) -> Statement:
@@ -15,7 +15,7 @@ def verdict(plan: AccessPlan) -> Statement:
         '2 wavefronts, ideal 1, 2-way bank conflict.'
     """
     judged = plan.verdict
-    state = "attention" if judged.excess else "ok"
+    state: State = "attention" if judged.excess else "ok"
     facts = f"Rule {judged.evidence.source}."
     if judged.wavefronts is None:
         sentence = f"{judged.sectors} sectors in {judged.lines} lines, ideal {judged.ideal}."
