@@ -79,5 +79,5 @@ def _ending(error: WorkerError, request: Request) -> tuple[Kind, str]:
         if error.returncode == -getattr(signal, "SIGXCPU", 0):
             return "limit", "the kernel takes too much processor time; it was stopped"
         detail = f": {error.stderr.splitlines()[-1][:200]}" if error.stderr else ""
-        return "limit", f"{error.message}{detail}"
+        return "limit", f"compiler or emulator crashed: {error.message}{detail}"
     return "limit", error.message
