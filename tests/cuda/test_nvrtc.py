@@ -1,6 +1,6 @@
 import pytest
 
-from tileviz.cuda import library, nvrtc
+from tileviz.cuda import library, nvrtc, prelude
 from tileviz.cuda.diagnostics import parse_log, parse_resources
 from tileviz.errors import DesignError
 
@@ -56,6 +56,13 @@ def test_what_people_expect_without_headers(source):
 def test_half_headers_come_from_memory(header, type_name):
     source = f'#include <{header}>\nextern "C" __global__ void k({type_name}* a) {{ a[1] = a[0]; }}'
     assert ".entry k(" in nvrtc.compile_ptx(source).ptx
+
+
+@needs_nvrtc
+def test_without_half_headers_the_message_names_the_wheel(monkeypatch):
+    monkeypatch.setattr(prelude, "half_headers", dict)
+    with pytest.raises(nvrtc.CompileError, match="pip install nvidia-cuda-runtime"):
+        nvrtc.compile_ptx("#include <cuda_fp16.h>")
 
 
 @needs_nvrtc

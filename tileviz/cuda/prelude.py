@@ -6,9 +6,13 @@ any ``#include``; passed by ``--pre-include``, it leaves the source's line numbe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+
+from tileviz.cuda import library
+from tileviz.cuda.diagnostics import CompileError
 
 PRELUDE_NAME = "tileviz_prelude.h"
 
@@ -54,29 +58,44 @@ EMPTY_HEADERS: tuple[str, ...] = (
 )
 
 _HALF_HEADERS: tuple[str, ...] = ("cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h")
+_HALF_WHEEL = "pip install nvidia-cuda-runtime-cu12==12.9.79"
 _HALF_PARTS: tuple[str, ...] = ("cuda_fp16.hpp", "cuda_bf16.hpp", "cuda_fp8.hpp")
 
 ALLOWED_INCLUDES: frozenset[str] = frozenset(EMPTY_HEADERS + _HALF_HEADERS)
 
 
+def _include_folders() -> Iterator[Path]:
+    """Where the half-precision headers may be: their wheel, or beside the compiler."""
+    spec = find_spec("nvidia")
+    for root in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(root, "cuda_runtime", "include")
+        yield Path(root, "cu13", "include")
+    found = library.find()
+    if found is not None:
+        folder = found.resolve().parent
+        yield folder.parent / "include"
+        yield folder.parent.parent / "cuda_runtime" / "include"
+        yield folder.parent.parent / "include"
+
+
 @lru_cache(maxsize=1)
 def half_headers() -> dict[str, bytes]:
-    """Return the half-precision headers by name, or nothing where their wheel is missing.
+    """Return the half-precision headers by name, or nothing where there are none.
 
     Read once and kept: a sandboxed worker cannot open files later.
     """
-    spec = find_spec("nvidia")
-    for root in (spec.submodule_search_locations or ()) if spec else ():
-        for include in ("cuda_runtime/include", "cu13/include"):
-            folder = Path(root, include)
-            if (folder / "cuda_fp16.h").is_file():
-                found = ((name, folder / name) for name in _HALF_HEADERS + _HALF_PARTS)
-                return {name: path.read_bytes() for name, path in found if path.is_file()}
+    for folder in _include_folders():
+        if (folder / "cuda_fp16.h").is_file():
+            found = ((name, folder / name) for name in _HALF_HEADERS + _HALF_PARTS)
+            return {name: path.read_bytes() for name, path in found if path.is_file()}
     return {}
 
 
 def headers_for(source: str) -> dict[str, bytes]:
     """Return the in-memory headers that ``source`` may include, the prelude first.
+
+    Raises:
+        CompileError: A half-precision header is wanted, and there is none on this machine.
 
     Example:
         >>> list(headers_for("__global__ void k() {}"))
@@ -85,6 +104,10 @@ def headers_for(source: str) -> dict[str, bytes]:
     headers = {PRELUDE_NAME: PRELUDE.encode()}
     if "include" in source:
         headers.update(dict.fromkeys(EMPTY_HEADERS, b"\n"))
-        if any(name in source for name in _HALF_HEADERS):
+        wanted = [name for name in _HALF_HEADERS if name in source]
+        if wanted and not half_headers():
+            message = f"{wanted[0]} is not on this machine; it comes with: {_HALF_WHEEL}"
+            raise CompileError(message)
+        if wanted:
             headers.update(half_headers())
     return headers
