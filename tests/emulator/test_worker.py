@@ -3,12 +3,12 @@ import pytest
 
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Buffer, Scalar
+from tileviz.emulator.emulation import StaticAccess, Statistics
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.problems import Problem
 from tileviz.emulator.transport import (
     Answer,
     Request,
-    StaticCount,
     pack_answer,
     pack_request,
     unpack_answer,
@@ -61,8 +61,8 @@ def answer():
         accesses=(store, load),
         problems=(Problem("race", "two\nlines", 7, (0, 0, 1), (3, 0, 0), "tile"),),
         traced_blocks=((0, 0, 0),),
-        static=(StaticCount(7, "shared", "st", 4, 2),),
-        statistics={"thread_instructions": 1024.0},
+        static=(StaticAccess(7, "shared", "st", 4, 2),),
+        statistics=Statistics(1024, 32, 0.5, 0.25),
         resources=Resources(10, 128, 0),
         compiler="NVRTC 12.9",
     )

@@ -1,6 +1,6 @@
 import numpy as np
 
-from tileviz.emulator.transport import StaticCount
+from tileviz.emulator.emulation import StaticAccess
 from tileviz.memory import Accesses
 from tileviz.runners.compare import Totals, compare
 
@@ -55,7 +55,7 @@ def test_merged_stores_are_explained():
     """Four 4-byte stores with a stride of 16 conflict; the merged 16-byte store does not."""
     predicted = [accesses(16 * LANES + 4 * k, op="st") for k in range(4)]
     measured = [accesses(16 * LANES, op="st", bytes=16)]
-    static = [StaticCount(3, "shared", "st", 16, 1), StaticCount(4, "shared", "st", 16, 7)]
+    static = [StaticAccess(3, "shared", "st", 16, 1), StaticAccess(4, "shared", "st", 16, 7)]
     (row,) = compare(predicted, measured, static)
     assert row.note == "compiler merged 4 x 4-byte stores into 1 x 16-byte (1 in the PTX)"
     assert row.predicted == Totals(16, 4, None) and row.measured == Totals(4, 4, None)

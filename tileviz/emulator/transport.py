@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Array, Buffer, Scalar
 from tileviz.dtypes import dtype
+from tileviz.emulator.emulation import StaticAccess, Statistics
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.problems import Coordinates, Kind, Problem
 from tileviz.memory import LANES, Accesses
@@ -60,17 +61,6 @@ class Request:
     blocks: tuple[Coordinates, ...] | None = None
 
 
-@dataclass(frozen=True)
-class StaticCount:
-    """How many memory instructions of one kind the compiled text has on a source line."""
-
-    line: int | None
-    space: str
-    op: str
-    bytes: int
-    count: int
-
-
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What the worker found.
@@ -81,7 +71,7 @@ class Answer:
         problems: What went wrong.
         traced_blocks: Blocks traced; None for all.
         static: Memory instructions in the PTX.
-        statistics: Numbers about the run, such as thread instructions.
+        statistics: What was executed, or None when nothing ran.
         resources: Of the machine code, or None.
         compiler: Name and version of the compiler.
     """
@@ -90,8 +80,8 @@ class Answer:
     accesses: tuple[Accesses, ...] = ()
     problems: tuple[Problem, ...] = ()
     traced_blocks: tuple[Coordinates, ...] | None = None
-    static: tuple[StaticCount, ...] = ()
-    statistics: Mapping[str, float] = field(default_factory=dict)
+    static: tuple[StaticAccess, ...] = ()
+    statistics: Statistics | None = None
     resources: Resources | None = None
     compiler: str = ""
 
@@ -154,7 +144,7 @@ def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
         "problems": [asdict(problem) for problem in answer.problems],
         "traced_blocks": answer.traced_blocks,
         "static": [list(vars(item).values()) for item in answer.static],
-        "statistics": dict(answer.statistics),
+        "statistics": None if answer.statistics is None else asdict(answer.statistics),
         "resources": None if answer.resources is None else asdict(answer.resources),
         "compiler": answer.compiler,
     }
@@ -186,7 +176,7 @@ def unpack_answer(
         problems=tuple(_unpack_problem(item) for item in header["problems"]),
         traced_blocks=_blocks(header["traced_blocks"]),
         static=tuple(_unpack_static(item) for item in header["static"]),
-        statistics={str(key): float(value) for key, value in header["statistics"].items()},
+        statistics=_unpack_statistics(header["statistics"]),
         resources=None
         if resources is None
         else Resources(
@@ -239,10 +229,21 @@ def _unpack_problem(item: Mapping[str, Any]) -> Problem:
     )
 
 
-def _unpack_static(item: Sequence[Any]) -> StaticCount:
+def _unpack_static(item: Sequence[Any]) -> StaticAccess:
     line, space, op, width, count = item
-    return StaticCount(
+    return StaticAccess(
         None if line is None else _whole(line), str(space), str(op), _whole(width), _whole(count)
+    )
+
+
+def _unpack_statistics(item: Mapping[str, Any] | None) -> Statistics | None:
+    if item is None:
+        return None
+    return Statistics(
+        _whole(item["thread_instructions"]),
+        _whole(item["warp_instructions"]),
+        float(item["seconds"]),
+        float(item["parse_seconds"]),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tileviz.emulator.transport import StaticCount
+from tileviz.emulator.emulation import StaticAccess
 from tileviz.memory import Accesses, judge
 
 _WORDS = {"ld": "load", "st": "store", "atom": "atomic"}
@@ -96,7 +96,7 @@ class _Group:
 def compare(
     predicted: Sequence[Accesses],
     measured: Sequence[Accesses],
-    static: Sequence[StaticCount] = (),
+    static: Sequence[StaticAccess] = (),
     *,
     text: Callable[[int], str] = lambda line: "",
 ) -> tuple[AccessRow, ...]:
@@ -186,7 +186,7 @@ def _paired(ours: list[_Group], theirs: list[_Group]) -> dict[int, list[_Group]]
     return pairs
 
 
-def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticCount]) -> AccessRow:
+def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticAccess]) -> AccessRow:
     predicted, note = None, ""
     if wanted:
         total = _sum([want.totals for want in wanted])
@@ -236,7 +236,7 @@ def _missing(want: _Group) -> AccessRow:
     )
 
 
-def _merged(got: _Group, wanted: list[_Group], static: Sequence[StaticCount]) -> str:
+def _merged(got: _Group, wanted: list[_Group], static: Sequence[StaticAccess]) -> str:
     """Say how the compiler changed the width of an access."""
     word = _WORDS.get(got.op, got.op)
     width = max(want.bytes for want in wanted)

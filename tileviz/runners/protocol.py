@@ -8,8 +8,8 @@ from typing import Protocol
 
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Array, Kernel
+from tileviz.emulator.emulation import StaticAccess
 from tileviz.emulator.problems import Coordinates, Problem
-from tileviz.emulator.transport import StaticCount
 from tileviz.memory import Accesses
 
 
@@ -87,7 +87,7 @@ class Execution:
     accesses: tuple[Accesses, ...] = ()
     problems: tuple[Problem, ...] = ()
     traced_blocks: tuple[Coordinates, ...] | None = None
-    static: tuple[StaticCount, ...] = ()
+    static: tuple[StaticAccess, ...] = ()
     resources: Resources | None = None
     timing: Timing | None = None
 
