@@ -18,7 +18,7 @@ from tileviz.workers import (
 )
 
 STANDIN = str(Path(__file__).parent / "standin")
-ROOT = str(Path(__file__).parents[2])
+SEARCH = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
 
 
 def wait_until(condition, seconds=20.0):
@@ -161,7 +161,7 @@ job = pool.submit({{"mode": "{mode}", "seconds": 3600}}, timeout=3600)
 @pytest.mark.parametrize("mode", ["spin", "sleep"])
 @pytest.mark.parametrize("confined", ["", "1"])
 def test_a_killed_parent_leaves_no_orphan(mode, confined):
-    environment = {**os.environ, "PYTHONPATH": ROOT}
+    environment = {**os.environ, "PYTHONPATH": SEARCH}
     if confined:
         environment["CONFINE"] = confined
     script = PARENT.format(mode=mode, ending="import time; time.sleep(3600)")
@@ -184,7 +184,7 @@ def test_a_parent_that_ends_normally_leaves_no_orphan():
     done = subprocess.run(
         [sys.executable, "-c", script, STANDIN],
         capture_output=True,
-        env={**os.environ, "PYTHONPATH": ROOT},
+        env={**os.environ, "PYTHONPATH": SEARCH},
         timeout=60,
         check=True,
     )
