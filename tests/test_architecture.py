@@ -23,6 +23,7 @@ FLOORS = {
     "figures": 6,
     "export": 6,
     "api": 6,
+    "doctor": 6,
     "ui": 7,
     "cli": 7,
 }

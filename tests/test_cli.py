@@ -130,3 +130,17 @@ def test_layout_and_access_objects() -> None:
     design = {"study": "access", "space": "global", "bytes": 4, "addresses": [0, 64]}
     _, out = call("plan", json.dumps(design), "--json")
     assert (json.loads(out)["sectors"], json.loads(out)["lines"]) == (2, 1)
+
+
+def test_doctor_names_runners_and_fixes() -> None:
+    code, out = call("doctor", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert [runner["name"] for runner in document["runners"]] == ["emulator", "gpu"]
+    for runner in document["runners"]:
+        assert runner["reason"]
+    assert any(
+        package["name"] == "numpy" and package["version"] for package in document["packages"]
+    )
+    code, text = call("doctor")
+    assert code == 0 and text.splitlines()[0].split("Mode: ")[1].rstrip(".") == document["mode"]

@@ -71,7 +71,7 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
     from tileviz.runners import run_kernel
 
     planned = plan(of)
-    return planned, run_kernel(_kernel(of, planned), on=on, seed=seed)
+    return planned, run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
 
 
 def _kernel(of: Design, planned: Any) -> Kernel:

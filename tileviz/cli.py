@@ -235,6 +235,24 @@ def _exported(of: Any, form: str) -> str:
         raise DesignError("design", f"has no kernel: {error}", None) from None
 
 
+@app.command()
+def doctor(as_json: JsonOption = False) -> None:
+    """Say what is installed, which runners work, and the one command that fixes what does not."""
+    from tileviz.doctor import diagnose
+
+    def work() -> int:
+        found = diagnose()
+        if as_json:
+            _print_json(found.to_json())
+        else:
+            from tileviz.export.terminal import show_diagnosis
+
+            show_diagnosis(found)
+        return OK
+
+    _finish(work, as_json)
+
+
 # -- endings ---------------------------------------------------------------------------------------
 
 

@@ -56,9 +56,27 @@ def show_run(run: Any, console: Console | None = None) -> None:
     out.print(table)
 
 
+def show_diagnosis(found: Any, console: Console | None = None) -> None:
+    """Print what is installed, which runners work, and how to mend the rest."""
+    out = console or Console(highlight=False)
+    state = Statement("ok" if found.mode != "model only" else "attention", f"Mode: {found.mode}.")
+    _say(out, state)
+    out.print(Text(f"Python {found.python} on {found.system}"))
+    runners = Table("runner", "works", "why", box=None)
+    for runner in found.runners:
+        runners.add_row(runner.name, "yes" if runner.available else "no", Text(runner.reason))
+    out.print(runners)
+    packages = Table("package", "version", "for", box=None)
+    for package in found.packages:
+        packages.add_row(package.name, package.version or "missing", package.purpose)
+    out.print(packages)
+    for fix in found.fixes:
+        out.print(Text(f"to fix: {fix}"))
+
+
 def _say(out: Console, said: Statement) -> None:
     sentence = (f"{said.glyph} {said.sentence}", f"bold {_COLOURS[said.state]}")
-    out.print(Text.assemble(sentence, f" {said.facts}"))
+    out.print(Text.assemble(sentence, f" {said.facts}" if said.facts else ""))
 
 
 def _cost(side: dict[str, Any] | None, space: str) -> str:
