@@ -75,10 +75,11 @@ def cell_map(cells: Cells, theme: Theme) -> go.Figure:
     traces = [
         *_grounds(cells, theme),
         *_lines(cells, theme),
+        *_worst(cells, theme),
         *_frame(cells, theme),
         _targets(cells),
     ]
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     tick = {"tickfont": {"size": 11, "color": theme.muted}}
     layout = {
         "template": None,
@@ -100,6 +101,7 @@ def cell_map(cells: Cells, theme: Theme) -> go.Figure:
             **axis,
             **tick,
             "side": "top",
+            "ticks": "",
             "range": [-0.5, columns - 0.5],
             "tickmode": "array",
             "tickvals": list(range(columns)),
@@ -107,6 +109,10 @@ def cell_map(cells: Cells, theme: Theme) -> go.Figure:
         "yaxis": {
             **axis,
             **tick,
+            # Unseen ticks keep the labels off the border.
+            "ticks": "outside",
+            "ticklen": 4,
+            "tickcolor": "rgba(0,0,0,0)",
             "range": [rows - 0.5, -0.5],
             "tickmode": "array",
             "tickvals": list(range(rows)),
@@ -168,6 +174,33 @@ def _lines(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
     halo = _line(inner_x, inner_y, theme.page, 5)
     strong = _line([*x, None, *inner_x], [*y, None, *inner_y], theme.strong, 2)
     return [halo, strong] if inner_x else [strong]
+
+
+def worst_cells(classes: Classes) -> NDArray[np.bool_]:
+    """Return which cells are the worst, none where framing them would say nothing.
+
+    Framed are cells of the worst class that is not free, if they are under a quarter of all.
+
+    Example:
+        >>> worst_cells(np.array([[0, 0, 0, 0, 0, 2]], dtype=np.int8)).tolist()
+        [[False, False, False, False, False, True]]
+        >>> worst_cells(np.array([[2, 2, 0, 0]], dtype=np.int8)).any()
+        np.False_
+    """
+    top = int(classes.max(initial=IDLE))
+    worst = classes == top
+    few = top > 0 and int(worst.sum()) * 4 < int((classes != IDLE).sum())
+    return worst if few else np.zeros_like(worst)
+
+
+def _worst(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
+    x: list[float | None] = []
+    y: list[float | None] = []
+    for row, column in np.argwhere(worst_cells(cells.classes)).tolist():
+        left, right, top, bottom = column - 0.42, column + 0.42, row - 0.42, row + 0.42
+        x += [left, right, right, left, left, right, None]
+        y += [top, top, bottom, bottom, top, top, None]
+    return [_line(x, y, theme.page, 4), _line(x, y, theme.strong, 2)] if x else []
 
 
 def _frame(cells: Cells, theme: Theme) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from tileviz.figures.access_views import (
     sectors_to_lanes,
 )
 from tileviz.figures.cells import Cells, cell_map
-from tileviz.figures.thumbnail import thumbnail_svg
+from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.memory import LANES, Accesses
 from tileviz.studies.permute.plan import PermutePlan, Phase, XorSchedule
@@ -24,6 +24,7 @@ from tileviz.studies.permute.plan import PermutePlan, Phase, XorSchedule
 PhaseName = Literal["read", "write"]
 ViewName = Literal["lanes", "targets"]
 
+_THUMB_ROWS = 8
 _VIEWS: dict[tuple[str, ViewName], Callable[[Accesses], AccessView]] = {
     ("shared", "lanes"): lanes_to_banks,
     ("shared", "targets"): banks_to_lanes,
@@ -139,7 +140,8 @@ def describe(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: V
     if view == "targets":
         across = f"{LANES} {place}s, each cell the lanes that meet there"
     unit = "wavefronts" if shared else "sectors"
-    worst = "" if part.n_way is None else f"; at most {part.n_way} passes for one bank"
+    passes = "1 pass" if part.n_way == 1 else f"{part.n_way} passes"
+    worst = "" if part.n_way is None else f"; at most {passes} for one bank"
     many = f"{registers} register{'s' * (registers != 1)}"
     return (
         f"{phase.capitalize()} phase, k = {schedule.k}: {many} by {across}. "
@@ -148,7 +150,7 @@ def describe(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: V
 
 
 def thumbnail(plan: PermutePlan) -> str:
-    """Return an SVG of the phase that costs most in plain order, before and after.
+    """Return a picture, as HTML, of the phase that costs most in plain order, before and after.
 
     Upper half: plain order (k = 0); lower half: the schedule that runs. Columns are banks (sectors
     in global memory). Colours are the page's CSS variables, so they follow its theme.
@@ -158,19 +160,18 @@ def thumbnail(plan: PermutePlan) -> str:
         >>> from tileviz.studies.permute.plan import plan
         >>> demo = plan(make_design({"study": "permute", "src": {"layout": "S[(4, 32):(32, 1)]"},
         ...                          "dst": {"layout": "S[(4, 32):(1, 4)]"}}))
-        >>> thumbnail(demo)[:26]
-        '<svg class="thumb" viewBox'
+        >>> thumbnail(demo)[:28]
+        '<div class="thumb" role="img'
     """
     if plan.chosen is None:
         nothing = np.full((8, LANES), IDLE, dtype=np.int8)
-        return thumbnail_svg(nothing, "Rejected: no schedule to draw")
-    plain = plan.schedules[0]
+        return thumbnail_html([nothing], "Rejected: no schedule to draw")
+    plain, chosen = plan.schedules[0], plan.chosen
     phase: PhaseName = "read" if plain.read.excess > plain.write.excess else "write"
-    before = phase_view(plan, plain, phase, "targets").classes
-    after = phase_view(plan, plan.chosen, phase, "targets").classes
-    alt = (
-        f"{phase} phase by bank: k = 0 above, k = {plan.chosen.k} below"
-        if plan.design.space == "shared"
-        else f"{phase} phase by sector: k = 0 above, k = {plan.chosen.k} below"
-    )
-    return thumbnail_svg(np.concatenate([before[:8], after[:8]]), alt)
+    after = phase_view(plan, chosen, phase, "targets").classes[:_THUMB_ROWS]
+    place = "bank" if plan.design.space == "shared" else "sector"
+    if chosen.k == 0:
+        return thumbnail_html([after], f"{phase} phase by {place}, k = 0")
+    before = phase_view(plan, plain, phase, "targets").classes[:_THUMB_ROWS]
+    alt = f"{phase} phase by {place}: k = 0 above, k = {chosen.k} below"
+    return thumbnail_html([before, after], alt)

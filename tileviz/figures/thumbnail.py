@@ -1,37 +1,44 @@
-"""Small pictures as SVG text: one path a class, coloured by the page's CSS variables."""
+"""Small pictures as HTML text: one bar a row, coloured by the page's CSS variables."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
 from numpy.typing import NDArray
 
-_WIDTH, _HEIGHT, _GAP = 320, 112, 1.0
 
-
-def thumbnail_svg(classes: NDArray[np.int8], alt: str) -> str:
-    """Return a map of classes as SVG text.
+def thumbnail_html(parts: Sequence[NDArray[np.int8]], alt: str) -> str:
+    """Return maps of classes, one below the other, as HTML text to be styled as ``.thumb``.
 
     Args:
-        classes: Class of each cell, negative where idle, int8 ``[row, column]``.
+        parts: Class of each cell, negative where idle, int8 ``[row, column]`` each.
         alt: What it shows, for people who cannot see it.
 
     Example:
-        >>> svg = thumbnail_svg(np.array([[0, 2], [-1, 0]], dtype=np.int8), "two by two")
-        >>> svg.count("<path"), "var(--pass-2)" in svg, "var(--idle)" in svg
-        (3, True, True)
+        >>> html = thumbnail_html([np.array([[2, 2, -1, 0]], dtype=np.int8)], "one row")
+        >>> html.partition("linear-gradient")[2][:45]
+        '(90deg,var(--pass-2) 0% 50%,var(--idle) 50% 7'
     """
-    rows, columns = classes.shape
-    wide, high = _WIDTH / columns, _HEIGHT / rows
-    paths = []
-    for value in np.unique(classes).tolist():
-        fill = "var(--idle)" if value < 0 else f"var(--pass-{value})"
-        cells = np.argwhere(classes == value) * (high, wide)
-        box = f"h{wide - _GAP:.4g}v{high - _GAP:.4g}h{_GAP - wide:.4g}z"
-        steps = "".join(f"M{x:.5g} {y:.5g}{box}" for y, x in cells.tolist())
-        paths.append(f'<path style="fill:{fill}" d="{steps}"/>')
-    return (
-        f'<svg class="thumb" viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none" '
-        f'role="img" aria-label="{escape(alt, quote=True)}">{"".join(paths)}</svg>'
+    rows = '<i class="gap"></i>'.join(
+        "".join(f'<i style="background:{_bar(row)}"></i>' for row in classes) for classes in parts
     )
+    columns = parts[0].shape[1]
+    return (
+        f'<div class="thumb" role="img" aria-label="{escape(alt, quote=True)}" '
+        f'style="--columns:{columns}">{rows}</div>'
+    )
+
+
+def _bar(row: NDArray[np.int8]) -> str:
+    """Return a row as a gradient with a hard stop wherever the class changes."""
+    ends = [*(np.flatnonzero(np.diff(row)) + 1).tolist(), len(row)]
+    stops = []
+    start = 0
+    for end in ends:
+        value = int(row[start])
+        colour = "var(--idle)" if value < 0 else f"var(--pass-{value})"
+        stops.append(f"{colour} {start / len(row):.4%} {end / len(row):.4%}")
+        start = end
+    return f"linear-gradient(90deg,{','.join(stops)})".replace(".0000%", "%")

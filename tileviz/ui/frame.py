@@ -1,0 +1,103 @@
+"""The frame of every page: settings, style, the list of pages, the runner in two lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import streamlit as st
+
+from tileviz.figures.tokens import LIGHT, THEMES, Theme, css_variables
+from tileviz.ui import html
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the application.
+
+    Attributes:
+        script: Its file, from the folder of ``app.py``.
+        title: Its name in the list.
+        icon: A material icon.
+        group: The heading it stands under, "" for none.
+        study: The study whose designs it opens, "" for none.
+    """
+
+    script: str
+    title: str
+    icon: str
+    group: str = ""
+    study: str = ""
+
+
+# Adding a page is one entry here and one file in pages/.
+PAGES: tuple[Page, ...] = (
+    Page("app.py", "Home", ":material/home:"),
+    Page(
+        "pages/1_Permute_layout.py",
+        "Permute layout",
+        ":material/swap_horiz:",
+        group="Studies",
+        study="permute",
+    ),
+)
+
+
+def page_of(study: str) -> Page | None:
+    """Return the page that opens designs of a study, or None."""
+    return next((page for page in PAGES if page.study == study), None)
+
+
+@lru_cache(maxsize=1)
+def _style() -> str:
+    form = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    return f"<style>{css_variables()}{form}</style>"
+
+
+# Four cells, two of them in one bank.
+_FAVICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
+    f'<path fill="{LIGHT.passes[3]}" d="M1 1h6v6H1zM9 9h6v6H9z"/>'
+    f'<path fill="{LIGHT.hot}" d="M9 1h6v6H9zM1 9h6v6H1z"/></svg>'
+)
+
+
+def begin(title: str) -> None:
+    """Set the page up and draw its sidebar; call it first."""
+    st.set_page_config(
+        page_title=title if title == "tileviz" else f"{title} · tileviz",
+        page_icon=_FAVICON,
+        layout="wide",
+        initial_sidebar_state=220,
+    )
+    st.html(_style())
+    with st.sidebar:
+        _page_list()
+        st.html(runner_lines())
+
+
+def _page_list() -> None:
+    group = ""
+    for page in PAGES:
+        if page.group != group:
+            group = page.group
+            st.html(f'<div class="tv-nav-group">{html.text(group)}</div>')
+        st.page_link(page.script, label=page.title, icon=page.icon, width="stretch")
+
+
+def runner_lines() -> str:
+    """Return the runner of this machine in two lines of HTML."""
+    from tileviz.ui.machine import runner_summary
+
+    name, note = runner_summary()
+    return (
+        f'<div class="tv-runner"><strong>{html.text(name)}</strong>'
+        f"<span>{html.text(note)}</span></div>"
+    )
+
+
+def theme() -> Theme:
+    """Return the colours for figures: the browser's theme, light where it is unknown."""
+    kind = st.context.theme.type
+    return THEMES.get(kind or "light", LIGHT)

@@ -1,0 +1,91 @@
+"""The Home page: purpose, machine, and presets with pictures drawn by the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+
+import streamlit as st
+
+from tileviz.export.links import to_query
+from tileviz.figures.permute import thumbnail
+from tileviz.studies.permute import explain
+from tileviz.studies.permute.design import PermuteDesign
+from tileviz.studies.registry import Preset, presets
+from tileviz.ui import frame, html, machine
+from tileviz.ui.permute.cached import plan_of
+
+_IN_A_ROW = 4
+_PURPOSE = (
+    "Design how a tile lies in memory and how a warp moves it. One engine plans it, predicts its "
+    "wavefronts and sectors, writes the CUDA, runs that very text in an emulator, and shows the "
+    "prediction beside the count."
+)
+
+
+def page() -> None:
+    """Draw the page."""
+    frame.begin("tileviz")
+    st.html(
+        html.title("tileviz", "see what the memory system will do, then run the very same CUDA")
+    )
+    st.html(f'<p class="tv-lead">{html.text(_PURPOSE)}</p>')
+    st.html(html.cards(machine.machine_cards()))
+    st.html(html.section("Start from a preset", "each opens its page with a complete link"))
+    known = [preset for preset in presets() if preset.study in _SUMMARIES]
+    with st.container(key="gallery"):
+        for start in range(0, len(known), _IN_A_ROW):
+            row = known[start : start + _IN_A_ROW]
+            columns = st.columns(_IN_A_ROW, gap="small")
+            for column, preset in zip_longest(columns, row):
+                if preset is not None:
+                    with column:
+                        _preset_card(preset)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A preset's picture and the one true number below it."""
+
+    picture: str
+    number: str
+
+
+def _preset_card(preset: Preset) -> None:
+    summary, query = _drawn(preset.name)
+    page = frame.page_of(preset.study)
+    with st.container(border=True, height="stretch"):
+        st.html(summary.picture)
+        if page is not None:
+            st.page_link(page.script, label=_plain(preset.title), query_params=query)
+        st.html(f'<p class="tv-note">{html.text(summary.number)}</p>')
+
+
+def _plain(title: str) -> str:
+    """Return a title whose characters mean nothing to Markdown."""
+    return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!~:$<>|" else char for char in title)
+
+
+@lru_cache(maxsize=64)
+def _drawn(name: str) -> tuple[Summary, dict[str, str]]:
+    preset = next(found for found in presets() if found.name == name)
+    return _SUMMARIES[preset.study](preset), to_query(preset.design)
+
+
+def _permute_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, PermuteDesign)
+    plan = plan_of(design)
+    if plan.chosen is None:
+        picture = f'<div class="tv-thumb-empty">{html.glyph("reject")}</div>'
+        return Summary(picture, explain.cards(plan)[0].outcome)
+    cost = f"{plan.chosen.read.cost} + {plan.chosen.write.cost} {explain.unit(plan)}"
+    plain = f"{plan.schedules[0].read.cost} + {plan.schedules[0].write.cost}"
+    number = f"k = {plan.chosen.k}: {cost}"
+    return Summary(thumbnail(plan), f"{number}, k = 0: {plain}" if plan.chosen.k else number)
+
+
+# What Home shows of each study; a further study is one line here.
+_SUMMARIES: dict[str, Callable[[Preset], Summary]] = {"permute": _permute_summary}

@@ -1,0 +1,1 @@
+"""The Permute page: its form, its state, its panels."""

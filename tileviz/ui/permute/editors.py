@@ -1,0 +1,150 @@
+"""The design row and the fields behind it; all of them write one form."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from tileviz.dtypes import NAMES
+from tileviz.errors import DesignError
+from tileviz.layouts import ComposeLayout, TileLayout, parse_layout
+from tileviz.studies.design import MAX_RANK
+from tileviz.ui.permute.form import FIELDS, MAX_STAGES, SCOPES, SPACES, PermuteForm
+from tileviz.ui.permute.state import matching_preset, permute_presets, preset_design
+
+_CUSTOM = "custom"
+_DTYPES = (*NAMES, "float32x2", "float32x4")
+
+
+def key(field: str) -> str:
+    """Return the session key of a field's control."""
+    return f"permute.{field}"
+
+
+def fill(form: PermuteForm, *, force: bool) -> None:
+    """Put a form into the controls; without ``force`` only where a control has no value yet."""
+    for field in FIELDS:
+        if force or key(field) not in st.session_state:
+            st.session_state[key(field)] = getattr(form, field)
+    preset = matching_preset(collect(form))
+    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
+
+
+def collect(form: PermuteForm) -> PermuteForm:
+    """Return what the controls hold; fields without a control keep their value in ``form``."""
+    values = {field: st.session_state.get(key(field)) for field in FIELDS}
+    kept = {
+        field: getattr(form, field) if value is None else value for field, value in values.items()
+    }
+    return PermuteForm(**kept)
+
+
+def _load_preset() -> None:
+    name = st.session_state[key("preset")]
+    for preset in permute_presets():
+        if preset.name == name:
+            fill(PermuteForm.of(preset_design(preset)), force=True)
+
+
+def design_row() -> None:
+    """Draw preset, source, destination, dtype and stages in one row."""
+    titles = {preset.name: preset.title for preset in permute_presets()}
+    options = list(titles)
+    if st.session_state[key("preset")] == _CUSTOM:
+        options.append(_CUSTOM)
+    with st.container(key="design_row"):
+        columns = st.columns([2.13, 2.82, 2.82, 1.15, 0.75], gap="xsmall")
+    with columns[0]:
+        st.selectbox(
+            "Preset",
+            options,
+            key=key("preset"),
+            format_func=lambda name: titles.get(name, "Your own design"),
+            on_change=_load_preset,
+        )
+    with columns[1]:
+        st.text_input("Source layout", key=key("src"), autocomplete="off")
+    with columns[2]:
+        st.text_input("Destination layout", key=key("dst"), autocomplete="off")
+    with columns[3]:
+        current = st.session_state[key("dtype")]
+        names = _DTYPES if current in _DTYPES else (*_DTYPES, current)
+        st.selectbox("dtype", names, key=key("dtype"), accept_new_options=True)
+    with columns[4]:
+        st.number_input("Stages", 1, MAX_STAGES, step=1, key=key("stages"))
+
+
+def more_fields() -> None:
+    """Draw shape, region and launch, which most designs leave alone."""
+    with st.container(key="more_fields"):
+        sides = st.columns(2, gap="medium")
+        for column, side, name in zip(
+            sides, ("src", "dst"), ("Source", "Destination"), strict=True
+        ):
+            with column:
+                _dimensions(side, name)
+                st.text_input(
+                    f"{name} shape", key=key(f"{side}_shape"), placeholder="the layout's extents"
+                )
+                st.text_input(
+                    f"{name} region",
+                    key=key(f"{side}_region"),
+                    placeholder="whole, such as 0:4, 0:32",
+                )
+                st.text_input(f"{name} dtype", key=key(f"{side}_dtype"), placeholder="the design's")
+        launch = st.columns([1, 1, 1, 1], gap="small", vertical_alignment="bottom")
+        with launch[0]:
+            st.selectbox("Memory", SPACES, key=key("space"))
+        with launch[1]:
+            st.selectbox("Scope", SCOPES, key=key("scope"))
+        with launch[2]:
+            st.text_input("Block", key=key("block"))
+        with launch[3]:
+            st.number_input("Stage dimension", 0, MAX_RANK - 1, step=1, key=key("stage_dim"))
+        st.toggle("In place: source and destination share one buffer", key=key("in_place"))
+
+
+def _dimensions(side: str, name: str) -> None:
+    """Draw a layout's extents and strides as a table that writes back into the text."""
+    text = st.session_state[key(side)]
+    try:
+        layout = parse_layout(text)
+    except DesignError:
+        st.caption(f"{name} dimensions appear once the layout can be read.")
+        return
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    rows = [
+        {"extent": item.extent, "stride": item.stride, "axis": item.axis} for item in tile.shard
+    ]
+    st.data_editor(
+        rows,
+        key=f"{key(side)}.dims.{text}",
+        on_change=_rewrite,
+        args=(side, f"{key(side)}.dims.{text}"),
+        width="stretch",
+        hide_index=True,
+        column_config={
+            "extent": st.column_config.NumberColumn(f"{name} extent", min_value=1, required=True),
+            "stride": st.column_config.NumberColumn("stride", required=True),
+            "axis": st.column_config.TextColumn("axis", disabled=True),
+        },
+    )
+
+
+def _rewrite(side: str, table: str) -> None:
+    """Write an edited table of dimensions back into the layout text."""
+    changes = st.session_state[table]["edited_rows"]
+    layout = parse_layout(st.session_state[key(side)])
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    shard = []
+    for index, item in enumerate(tile.shard):
+        changed = changes.get(index, {})
+        extent, stride = changed.get("extent"), changed.get("stride")
+        shard.append(
+            item._replace(
+                extent=item.extent if extent is None else int(extent),
+                stride=item.stride if stride is None else int(stride),
+            )
+        )
+    edited = TileLayout(shard, tile.replica, dict(tile.offset))
+    whole = ComposeLayout(layout.swizzle, edited) if isinstance(layout, ComposeLayout) else edited
+    st.session_state[key(side)] = str(whole)

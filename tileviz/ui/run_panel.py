@@ -1,0 +1,157 @@
+"""Running a kernel from a page: in the background, beside everything else, and cancellable."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from tileviz.cuda.kernel import Kernel
+from tileviz.errors import DesignError
+from tileviz.runners import run_kernel
+from tileviz.studies.errors import NotRunnable
+from tileviz.ui import html, machine
+from tileviz.ui.run_table import RunView, run_table
+
+# Threads only wait for the workers that run kernels; the workers have their own queue and limits.
+_POOL = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tileviz-run")
+_KEPT = 8
+_POLL_SECONDS = 0.25
+_NAMES = {"emulator": "Emulator", "gpu": "GPU"}
+
+
+@dataclass(frozen=True)
+class _Job:
+    subject: Hashable
+    on: str
+    future: Future[RunView]
+    started: float
+
+
+@dataclass
+class _Memory:
+    """One session's runs of one page: the one under way, and the last results by subject."""
+
+    job: _Job | None = None
+    views: OrderedDict[Hashable, RunView] = field(default_factory=OrderedDict)
+    faults: dict[Hashable, str] = field(default_factory=dict)
+
+    def settle(self) -> None:
+        """Move a finished job's result to the results."""
+        job = self.job
+        if job is None or not job.future.done():
+            return
+        self.job = None
+        if job.future.cancelled():
+            return
+        error = job.future.exception()
+        self.faults.clear()
+        if isinstance(error, (DesignError, NotRunnable)):
+            self.faults[job.subject] = str(error)
+        elif error is not None:
+            raise error
+        else:
+            self.views[job.subject] = job.future.result()
+            self.views.move_to_end(job.subject)
+            while len(self.views) > _KEPT:
+                self.views.popitem(last=False)
+
+
+def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -> None:
+    """Draw the run controls beside the result.
+
+    Args:
+        name: The page, for keys.
+        subject: What would run; a result is shown only for the subject it was made for.
+        make_kernel: Makes the kernel when it is needed.
+    """
+    memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
+    memory.settle()
+    left, right = st.columns([1, 4.2], gap="medium")
+    with left:
+        on = _controls(name, memory, subject, make_kernel)
+    with right:
+        _result(memory, subject, on)
+
+
+def _controls(
+    name: str, memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel]
+) -> str:
+    runners = [status.name for status in machine.runner_statuses() if status.available]
+    waiting = memory.job is not None
+    place = st.empty()
+    on = st.selectbox(
+        "On",
+        runners or ["emulator"],
+        key=f"run.{name}.on",
+        format_func=lambda value: _NAMES.get(value, value),
+        disabled=waiting or not runners,
+    )
+    if waiting:
+        place.button(
+            "Cancel", icon=":material/stop:", width="stretch", on_click=_cancel, args=(memory,)
+        )
+    else:
+        place.button(
+            "Run",
+            type="primary",
+            icon=":material/play_arrow:",
+            width="stretch",
+            disabled=not runners,
+            on_click=_start,
+            args=(memory, subject, make_kernel, on),
+        )
+    return str(on)
+
+
+def _start(memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel], on: str) -> None:
+    future = _POOL.submit(lambda: RunView.of(run_kernel(make_kernel(), on=on)))  # type: ignore[arg-type]
+    memory.job = _Job(subject, on, future, time.monotonic())
+
+
+def _cancel(memory: _Memory) -> None:
+    """Forget the job; a worker that has begun stops by itself at its limits."""
+    if memory.job is not None:
+        memory.job.future.cancel()
+        memory.job = None
+
+
+def _result(memory: _Memory, subject: Hashable, on: str) -> None:
+    if memory.job is not None:
+        st.fragment(_poll, run_every=_POLL_SECONDS)(memory)
+        return
+    if subject in memory.faults:
+        st.html(html.verdict("error", html.sentence(memory.faults[subject])))
+        return
+    view = memory.views.get(subject)
+    if view is None:
+        fixes = [status for status in machine.runner_statuses() if status.name == on]
+        needs = fixes[0] if fixes else None
+        if needs is not None and not needs.available:
+            st.html(html.empty("Nothing here can run it.", f"{needs.reason} {needs.fix}"))
+            return
+        st.html(
+            html.empty(
+                "Not run yet.",
+                "Run compiles this text with NVRTC, executes every thread, compares each element "
+                "of the output with NumPy, and counts the wavefronts of every access. "
+                "It needs no GPU.",
+            )
+        )
+        return
+    st.html(run_table(view, machine.gpu_note()))
+    st.html(html.verdict(view.statement.state, view.statement.sentence, view.statement.facts))
+
+
+def _poll(memory: _Memory) -> None:
+    """Show that a run is under way; redraw the page once it is over."""
+    job = memory.job
+    if job is None or job.future.done():
+        st.rerun()
+    seconds = time.monotonic() - job.started
+    doing = "Waiting for a free worker" if not job.future.running() else "Compiling and running"
+    st.html(html.empty(f"{doing}.", f"{seconds:.1f} s on the {_NAMES.get(job.on, job.on)}."))

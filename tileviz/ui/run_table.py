@@ -1,0 +1,178 @@
+"""A run as a table: what was predicted, what the emulator counted, what a GPU counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tileviz.runners import Run
+from tileviz.runners.compare import AccessRow, Totals
+from tileviz.studies.statement import State, Statement
+from tileviz.ui import html
+
+_UNITS = {"shared": "wavefronts", "global": "sectors"}
+_GROUPS = (
+    ("Predicted", ("wavefronts", "ideal")),
+    ("Emulated", ("wavefronts", "differs")),
+    ("GPU", ("wavefronts", "median")),
+)
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What a page keeps of a run: everything shown, nothing bulky."""
+
+    runner: str
+    where: str
+    rows: tuple[AccessRow, ...]
+    statement: Statement
+    problems: tuple[str, ...]
+    median_us: float | None = None
+
+    @classmethod
+    def of(cls, run: Run) -> RunView:
+        """Return what a page shows of ``run``."""
+        info = run.runner
+        where = ", ".join(part for part in (info.device, info.arch, info.compiler) if part)
+        median = None if run.timing is None else run.timing.median_us
+        problems = tuple(problem.message for problem in run.problems)
+        return cls(info.name, where, run.accesses, statement(run), problems, median)
+
+
+def statement(run: Run) -> Statement:
+    """Return the verdict on correctness: every output element, then prediction against count."""
+    total = sum(output.count for output in run.outputs.values())
+    if run.problems:
+        first = run.problems[0]
+        where = f", line {first.line}" if first.line else ""
+        more = len(run.problems) - 1
+        facts = f"{more} more below." if more else ""
+        return Statement("error", f"{first.kind.replace('_', ' ').capitalize()}{where}.", facts)
+    if run.mismatch is not None:
+        wrong = run.mismatch
+        at = ", ".join(map(str, wrong.index))
+        sentence = f"Output wrong: {wrong.count} of {total} elements differ."
+        facts = f"First: {wrong.buffer}[{at}] is {wrong.got}, should be {wrong.want}."
+        return Statement("error", sentence, facts)
+    differ = [row for row in run.accesses if row.predicted and row.predicted != row.measured]
+    counted = "Emulated" if run.runner.name == "emulator" else "Measured"
+    facts = f"{counted} counts equal the prediction."
+    state: State = "ok"
+    if differ:
+        lines = ", ".join(dict.fromkeys(str(row.line) for row in differ))
+        facts = f"Counts differ from the prediction on line {lines}; the notes say why."
+        state = "attention"
+    if run.verified is None:
+        return Statement("attention", "Ran without a fault; no reference to check against.", facts)
+    return Statement(state, f"Output correct, {total} of {total} elements.", facts)
+
+
+def run_table(view: RunView, gpu_note: Sequence[str]) -> str:
+    """Return the result table; a group without data is one hatched cell that says what to do.
+
+    Args:
+        view: The run.
+        gpu_note: Lines for the GPU group where the run was not made on one.
+    """
+    spaces = [
+        (space, [row for row in view.rows if row.space == space]) for space in ("shared", "global")
+    ]
+    spaces = [(space, rows) for space, rows in spaces if rows]
+    bodies = []
+    span = sum(len(rows) for _, rows in spaces) + len(spaces) - 1
+    first = True
+    for number, (space, rows) in enumerate(spaces):
+        if number:
+            name = f"{space.capitalize()} memory, in {_UNITS[space]} of 32 bytes"
+            bodies.append(f'<tr class="quiet subhead"><td colspan="8">{html.text(name)}</td></tr>')
+        for row in rows:
+            bodies.append(f"<tr>{_cells(row, view, span if first else 0, gpu_note)}</tr>")
+            first = False
+    unit = _UNITS[spaces[0][0]] if spaces else "wavefronts"
+    return (
+        '<div class="tv-scroll"><table class="tv-table tv-run" aria-label="Predicted and measured '
+        f'accesses">{_head(unit)}<tbody>{"".join(bodies)}</tbody></table></div>{_notes(view)}'
+    )
+
+
+def _head(unit: str) -> str:
+    groups = "".join(
+        f'<th class="group" colspan="2" scope="colgroup">{name}</th>' for name, _ in _GROUPS
+    )
+    seconds = "".join(
+        f'<th class="num group">{unit}</th><th class="num">{second}</th>'
+        for _, (_, second) in _GROUPS
+    )
+    return (
+        f'<thead><tr><th colspan="4"></th>{groups}</tr><tr><th class="num">line</th>'
+        f'<th>access</th><th class="num">op</th><th class="num">executions</th>{seconds}'
+        "</tr></thead>"
+    )
+
+
+def _cells(row: AccessRow, view: RunView, span: int, gpu_note: Sequence[str]) -> str:
+    emulated = view.runner == "emulator"
+    cells = [
+        f'<td class="num">{row.line or ""}</td>',
+        f'<td class="text"><code>{html.text(row.text or row.buffer)}</code></td>',
+        f'<td class="num">{html.text(row.op)}.{html.text(row.space)} {row.bytes} B</td>',
+        f'<td class="num">{row.executions}</td>',
+        *_pair(row.predicted, row.predicted.ideal if row.predicted else None),
+    ]
+    if emulated:
+        cells += [
+            f'<td class="num group">{_cost(row.measured)}</td>',
+            f'<td class="num">{_difference(row)}</td>',
+        ]
+        if span:
+            cells.append(_hatched(gpu_note, span))
+    else:
+        if span:
+            cells.append(_hatched(("not emulated",), span))
+        median = "" if view.median_us is None else f"{view.median_us:.1f} µs"
+        cells += [
+            f'<td class="num group">{_cost(row.measured)}</td>',
+            f'<td class="num">{median if span else ""}</td>',
+        ]
+    return "".join(cells)
+
+
+def _pair(totals: Totals | None, second: int | None) -> tuple[str, str]:
+    if totals is None:
+        return '<td class="num group quiet">none</td>', '<td class="num"></td>'
+    above = ' class="above"' if _cost(totals) > totals.ideal else ""
+    return (
+        f'<td class="num group"><span{above}>{_cost(totals)}</span></td>',
+        f'<td class="num tv-muted">{second}</td>',
+    )
+
+
+def _hatched(lines: Sequence[str], span: int) -> str:
+    words = "<br>".join(html.text(line) for line in lines)
+    return f'<td class="group hatched" colspan="2" rowspan="{span}">{words}</td>'
+
+
+def _cost(totals: Totals) -> int:
+    paid = totals.sectors if totals.wavefronts is None else totals.wavefronts
+    return 0 if paid is None else paid
+
+
+def _difference(row: AccessRow) -> str:
+    if row.predicted is None:
+        return ""
+    change = _cost(row.measured) - _cost(row.predicted)
+    if not change:
+        return '<span class="tv-muted">=</span>'
+    return f'<span class="above">{"+" if change > 0 else "−"}{abs(change)}</span>'
+
+
+def _notes(view: RunView) -> str:
+    notes = [
+        f"Line {row.line}: {row.note}." if row.line else f"{row.note}."
+        for row in view.rows
+        if row.note
+    ]
+    notes += list(view.problems[:8])
+    if not notes:
+        return ""
+    return "".join(f'<p class="tv-note">{html.text(note)}</p>' for note in notes)
