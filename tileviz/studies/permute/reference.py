@@ -129,7 +129,8 @@ def decide(design: PermuteDesign, stage: int = 0) -> Reference:
     for side, strides in (("src", aligned.src_strides), ("dst", aligned.dst_strides)):
         if not _injective(aligned.extents, strides):
             return Reference("reject", f"{side}_bijection", aligned, registers)
-    free = _free(aligned, dtype_of(design.tile_dtype("src")).bytes)
+    element_bytes = dtype_of(design.tile_dtype("src")).bytes
+    free = xor_free(aligned.extents, aligned.src_strides, aligned.dst_strides, element_bytes)
     k = next((k for k, (read, write) in enumerate(free) if read and write), None)
     return Reference("fail" if k is None else "ok", None, aligned, registers, free, k)
 
@@ -245,16 +246,29 @@ def xor_elements(registers: int) -> NDArray[np.int64]:
     return elements
 
 
-def _free(alignment: Alignment, element_bytes: int) -> tuple[tuple[bool, bool], ...]:
-    """Return per k whether each phase meets 32 distinct banks in every register.
+def xor_free(
+    extents: tuple[int, ...],
+    src_strides: tuple[int, ...],
+    dst_strides: tuple[int, ...],
+    element_bytes: int,
+) -> tuple[tuple[bool, bool], ...]:
+    """Return per k whether the read and the write phase meet 32 distinct banks in every register.
 
     The reference looks at an element's first word only, whatever its width.
+
+    Args:
+        extents: Common extents; their product is 32 times a power of two up to 32.
+        src_strides: Element stride of each in the source; likewise ``dst_strides``.
+        element_bytes: Bytes per element.
+
+    Example:
+        >>> xor_free((4, 32), (32, 1), (1, 4), 4)
+        ((True, False), (True, False), (True, True))
     """
-    registers = alignment.volume // LANES
-    elements = xor_elements(registers)
+    elements = xor_elements(math.prod(extents) // LANES)
     verdicts = []
-    for strides in (alignment.src_strides, alignment.dst_strides):
-        offsets = element_offsets(alignment.extents, strides)
+    for strides in (src_strides, dst_strides):
+        offsets = element_offsets(extents, strides)
         banks = (offsets * element_bytes // BANK_BYTES) & (BANKS - 1)
         seen = np.bitwise_or.reduce((np.uint32(1) << banks.astype(np.uint32))[elements], axis=2)
         verdicts.append((seen == np.uint32(0xFFFFFFFF)).all(axis=1).tolist())
