@@ -97,11 +97,12 @@ def canonicalize(
     if not shard and layout.shard:
         shard = [Iter(1, 1, layout.shard[0].axis)]
     offset = [(name, value) for name, value in layout.offset if value]
-    reduced = TileLayout(shard, layout.replica, offset)
+    reduced = TileLayout.derived(shard, layout.replica, tuple(offset))
     scope = scope_of(reduced)
     if cuda_target:
         reduced = _fuse_threads(reduced, scope)
-    return TileLayout(_fuse_neighbours(reduced.shard), sorted(reduced.replica), reduced.offset)
+    replica = tuple(sorted(reduced.replica))
+    return TileLayout.derived(_fuse_neighbours(reduced.shard), replica, reduced.offset)
 
 
 def _no_group(layout: TileLayout, shape: Shape) -> LayoutError:
@@ -149,7 +150,7 @@ def group(layout: TileLayout, shape: Shape) -> tuple[TileLayout, tuple[int, ...]
             shard.append(Iter(extent, stride, axis))
     if dim != rank:
         raise _no_group(layout, shape)
-    return TileLayout(shard, layout.replica, layout.offset), tuple(separators)
+    return TileLayout.derived(shard, layout.replica, layout.offset), tuple(separators)
 
 
 def _boundaries(extents: Shape, layout: TileLayout) -> list[int]:
@@ -310,7 +311,7 @@ def slice_layout(
     shard: list[Iter] = []
     offset = dict(grouped.offset)
     for dim, (begin, end) in enumerate(region):
-        run = TileLayout(grouped.shard[separators[dim] : separators[dim + 1]])
+        run = TileLayout.derived(grouped.shard[separators[dim] : separators[dim + 1]])
         block = canonicalize(run, cuda_target)
         digits = _begin_digits(block.shard, begin)
         for digit, item in zip(digits, block.shard, strict=True):
@@ -319,7 +320,7 @@ def slice_layout(
         if part_iters is None:
             return None
         shard.extend(part_iters)
-    return TileLayout(shard, grouped.replica, offset)
+    return TileLayout.derived(shard, grouped.replica, tuple(sorted(offset.items())))
 
 
 def region_addresses(
