@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.dtypes import dtype as dtype_of
-from tileviz.memory import LANES, Accesses, Evidence, Verdict, judge
+from tileviz.memory import LANES, Accesses, Evidence, Space, Verdict, judge
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.reference import Reference, decide, element_offsets, xor_elements
 
@@ -23,7 +23,9 @@ class Phase:
 
     Attributes:
         offsets: Element offsets, int64 ``[register, lane]``.
-        accesses: The same as byte accesses, one instruction a register.
+        space: Shared or global memory.
+        op: ``ld`` or ``st``.
+        bytes: Bytes per element.
         cost: Wavefronts in shared memory, sectors in global memory.
         ideal: The least any schedule can reach.
         n_way: Most passes one group of lanes needs; None for global memory.
@@ -31,11 +33,19 @@ class Phase:
     """
 
     offsets: NDArray[np.int64]
-    accesses: Accesses
+    space: Space
+    op: str
+    bytes: int
     cost: int
     ideal: int
     n_way: int | None
     evidence: Evidence
+
+    @cached_property
+    def accesses(self) -> Accesses:
+        """The phase as byte accesses, one instruction a register."""
+        addresses = self.offsets * self.bytes
+        return Accesses.of(addresses, space=self.space, op=self.op, bytes=self.bytes)
 
     @property
     def excess(self) -> int:
@@ -44,7 +54,7 @@ class Phase:
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``read`` or ``write`` object of the results."""
-        if self.accesses.space == "shared":
+        if self.space == "shared":
             return {"wavefronts": self.cost, "ideal": self.ideal}
         return {"wavefronts": None, "ideal": self.ideal, "sectors": self.cost}
 
@@ -198,16 +208,20 @@ def _phases(
         (offsets * width).reshape(-1, LANES), space=design.space, op=op, bytes=width
     )
     verdict = judge(merged)
-    costs = _per_instruction(verdict).reshape(count, registers)
-    ideals = _ideal(verdict).reshape(count, registers)
-    ways = None if verdict.banks is None else verdict.banks.n_way.reshape(count, registers)
+    by_k = (count, registers)
+    costs = _per_instruction(verdict).reshape(by_k).sum(axis=1).tolist()
+    ideals = _ideal(verdict).reshape(by_k).sum(axis=1).tolist()
+    banks = verdict.banks
+    ways = None if banks is None else banks.n_way.reshape(by_k).max(axis=1).tolist()
     return [
         Phase(
             offsets[k],
-            Accesses.of(offsets[k] * width, space=design.space, op=op, bytes=width),
-            int(costs[k].sum()),
-            int(ideals[k].sum()),
-            None if ways is None else int(ways[k].max()),
+            design.space,
+            op,
+            width,
+            costs[k],
+            ideals[k],
+            None if ways is None else ways[k],
             verdict.evidence,
         )
         for k in range(count)
