@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from tileviz.figures.tokens import IDLE, Theme, ink
+from tileviz.figures.tokens import IDLE, Theme
 
 Classes = NDArray[np.int8]
 Texts = NDArray[np.str_]
@@ -124,11 +124,10 @@ def cell_map(cells: Cells, theme: Theme) -> go.Figure:
 
 def _grounds(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
     """Return one heat map a colour of ink: Plotly's own choice of ink is weak on mid tones."""
-    dark_ink = [ink(colour) for colour in theme.passes]
     is_idle = cells.classes == IDLE
     traces = []
-    for colour in dict.fromkeys(dark_ink):
-        wanted = np.array([c == colour for c in dark_ink])[np.clip(cells.classes, 0, None)]
+    for colour in dict.fromkeys(theme.inks):
+        wanted = np.array([ink == colour for ink in theme.inks])[np.clip(cells.classes, 0, None)]
         traces.append(_heatmap(cells, wanted & ~is_idle, theme.passes, colour))
     traces.append(_heatmap(cells, is_idle, (theme.idle,) * _CLASSES, theme.muted, text=False))
     return [trace for trace in traces if trace is not None]

@@ -15,7 +15,6 @@ PASS_LABELS = ("1 · free", "2", "3–4", "5–8", "9–16", "17–32")
 _PASS_ENDS = np.array([1, 2, 4, 8, 16])
 IDLE = -1
 
-_DARK_INK, _LIGHT_INK = "#10151C", "#FFFFFF"
 # Above this relative luminance dark ink reads better; both inks keep at least 4.6:1.
 _INK_LIMIT = 0.19
 
@@ -34,6 +33,8 @@ class Theme:
         hot: Only the thing under discussion.
         idle: Ground of cells that take no part.
         passes: Six classes, from free to worst.
+        dark_ink: Text on light cells.
+        light_ink: Text on dark cells.
     """
 
     name: ThemeName
@@ -45,6 +46,16 @@ class Theme:
     hot: str
     idle: str
     passes: tuple[str, str, str, str, str, str]
+    dark_ink: str = "#10151C"
+    light_ink: str = "#FFFFFF"
+
+    @property
+    def inks(self) -> tuple[str, ...]:
+        """The text colour of each class."""
+        return tuple(
+            self.dark_ink if luminance(colour) > _INK_LIMIT else self.light_ink
+            for colour in self.passes
+        )
 
 
 LIGHT = Theme(
@@ -79,6 +90,7 @@ PRINT = Theme(
     hot="#000000",
     idle="#FFFFFF",
     passes=("#F4F4F4", "#D2D2D2", "#A8A8A8", "#7C7C7C", "#4F4F4F", "#1E1E1E"),
+    dark_ink="#000000",
 )
 THEMES: dict[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
@@ -132,16 +144,6 @@ def contrast(first: str, second: str) -> float:
     """
     low, high = sorted((luminance(first), luminance(second)))
     return (high + 0.05) / (low + 0.05)
-
-
-def ink(ground: str) -> str:
-    """Return the text colour for a cell of colour ``ground``.
-
-    Example:
-        >>> ink("#FDE725"), ink("#47256F")
-        ('#10151C', '#FFFFFF')
-    """
-    return _DARK_INK if luminance(ground) > _INK_LIMIT else _LIGHT_INK
 
 
 def css_variables() -> str:

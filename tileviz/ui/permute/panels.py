@@ -15,6 +15,7 @@ from tileviz.figures.permute import (
     phase_of,
     phase_view,
 )
+from tileviz.figures.tokens import PRINT
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.plan import PermutePlan, XorSchedule, xor_form
 from tileviz.ui import frame, html
@@ -23,7 +24,7 @@ from tileviz.ui.permute.cached import Code, code_of, kernel_of
 from tileviz.ui.run_panel import run_panel
 
 _K, _K_OF = "permute.k", "permute.k_of"
-_VIEW = "permute.view"
+_VIEW, _GREY = "permute.view", "permute.grey"
 _PHASE, _LANE, _REGISTER = "permute.phase", "permute.lane", "permute.register"
 _PHASES: tuple[PhaseName, PhaseName] = ("read", "write")
 _THROUGH = {"read": "Read through source", "write": "Write through destination"}
@@ -46,6 +47,7 @@ def pictures(plan: PermutePlan) -> int | None:
         k = _schedule_switch(plan, plan.chosen)
         view = _view_switch(plan)
         st.html(_switch_note(plan, k, view))
+        st.toggle("Greys, for print", key=_GREY)
     with right:
         _phase_pair(plan, plan.schedules[k], view)
     return k
@@ -97,7 +99,7 @@ def _switch_note(plan: PermutePlan, k: int, view: ViewName) -> str:
 
 def _phase_pair(plan: PermutePlan, schedule: XorSchedule, view: ViewName) -> None:
     """Draw read above write under one legend."""
-    theme = frame.theme()
+    theme = PRINT if st.session_state.get(_GREY) else frame.theme()
     code = code_of(plan.design, schedule.k)
     views = {phase: phase_view(plan, schedule, phase, view) for phase in _PHASES}
     first = views["read"]
