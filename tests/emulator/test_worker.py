@@ -35,13 +35,13 @@ REQUEST = Request(
 X, Z = np.arange(8, dtype=np.float32), np.arange(4, dtype=np.uint64)
 
 
-def test_a_request_survives_the_wire_and_outputs_are_poisoned_there():
+def test_a_request_survives_the_wire_and_only_inputs_are_sent():
     header, sent = pack_request(REQUEST, {"x": X, "y": np.zeros(3, np.uint16), "z": Z})
     assert len(sent) == 2
     request, contents = unpack_request(header, sent)
     assert request == REQUEST
+    assert list(contents) == ["x", "z"]
     assert contents["x"].tolist() == X.tolist() and contents["z"].tolist() == Z.tolist()
-    assert contents["y"].dtype == np.uint16 and contents["y"].tolist() == [0xFFFF] * 3
 
 
 def answer():

@@ -5,7 +5,6 @@ What comes back was made by a process that compiled and ran unknown code: every 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast, get_args
@@ -25,7 +24,6 @@ from tileviz.workers.wire import Header
 EMULATED_ARCH = "compute_80"
 
 _MAX_TEXT = 1000
-_POISON = 0xFF
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ class Request:
         compile_seconds: Wall-clock seconds for each compile.
         trace: Whether to record accesses.
         races: Whether to check shared memory for races.
-        blocks: Blocks to trace; None lets the emulator choose.
+        blocks: Run these blocks alone; None for all.
     """
 
     source: str
@@ -89,7 +87,7 @@ class Answer:
 def pack_request(
     request: Request, arrays: Mapping[str, Array]
 ) -> tuple[dict[str, Any], list[Array]]:
-    """Return header and arrays; only inputs are sent, outputs are poisoned over there."""
+    """Return header and arrays; only inputs are sent, the emulator poisons the outputs."""
     header = {**vars(request), "op": "run", "limits": asdict(request.limits)}
     header["parameters"] = [
         {"is": "buffer" if isinstance(item, Buffer) else "scalar", **asdict(item)}
@@ -100,7 +98,7 @@ def pack_request(
 
 
 def unpack_request(header: Header, arrays: Sequence[Array]) -> tuple[Request, dict[str, Array]]:
-    """Return the request and the flat content of every buffer, by name."""
+    """Return the request and the flat content of every input, by name."""
     parameters: list[Buffer | Scalar] = []
     for item in header["parameters"]:
         if item["is"] == "scalar":
@@ -122,12 +120,8 @@ def unpack_request(header: Header, arrays: Sequence[Array]) -> tuple[Request, di
         races=header["races"],
         blocks=_blocks(header["blocks"]),
     )
-    given = iter(arrays)
-    contents = {
-        buffer.name: _poisoned(buffer) if buffer.role == "out" else next(given)
-        for buffer in _buffers(parameters)
-    }
-    return request, contents
+    inputs = [buffer.name for buffer in _buffers(parameters) if buffer.role != "out"]
+    return request, dict(zip(inputs, arrays, strict=True))
 
 
 def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
@@ -264,9 +258,3 @@ def _blocks(value: Sequence[Sequence[Any]] | None) -> tuple[Coordinates, ...] | 
 
 def _buffers(parameters: Sequence[Buffer | Scalar]) -> list[Buffer]:
     return [item for item in parameters if isinstance(item, Buffer)]
-
-
-def _poisoned(buffer: Buffer) -> Array:
-    kind = dtype(buffer.dtype)
-    size = math.prod(buffer.shape) * kind.lanes * kind.numpy.itemsize
-    return np.full(size, _POISON, np.uint8).view(kind.numpy)
