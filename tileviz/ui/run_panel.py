@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 
 import streamlit as st
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
-from tileviz.runners import run_kernel
+from tileviz.runners import On, run_kernel, warm
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
 from tileviz.ui.run_table import RunView, run_table
@@ -21,6 +21,7 @@ from tileviz.ui.run_table import RunView, run_table
 _POOL = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tileviz-run")
 _KEPT = 8
 _POLL_SECONDS = 0.25
+_AT_ONCE_SECONDS = 0.3
 _NAMES = {"emulator": "Emulator", "gpu": "GPU"}
 
 
@@ -71,6 +72,7 @@ def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -
     """
     memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
     memory.settle()
+    _warmed()
     left, right = st.columns([1, 4.2], gap="medium")
     with left:
         on = _controls(name, memory, subject, make_kernel)
@@ -80,7 +82,7 @@ def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -
 
 def _controls(
     name: str, memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel]
-) -> str:
+) -> On:
     runners = [status.name for status in machine.runner_statuses() if status.available]
     waiting = memory.job is not None
     place = st.empty()
@@ -105,12 +107,25 @@ def _controls(
             on_click=_start,
             args=(memory, subject, make_kernel, on),
         )
-    return str(on)
+    return "gpu" if on == "gpu" else "emulator"
 
 
-def _start(memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel], on: str) -> None:
-    future = _POOL.submit(lambda: RunView.of(run_kernel(make_kernel(), on=on)))  # type: ignore[arg-type]
+def _start(memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel], on: On) -> None:
+    future = _POOL.submit(_run, make_kernel, on)
     memory.job = _Job(subject, on, future, time.monotonic())
+    # A warm worker answers within this time: then the page is drawn once, without a wait.
+    wait([future], timeout=_AT_ONCE_SECONDS)
+
+
+def _run(make_kernel: Callable[[], Kernel], on: On) -> RunView:
+    kernel = make_kernel()
+    return RunView.of(run_kernel(kernel, on=on), kernel)
+
+
+@st.cache_resource(show_spinner=False)
+def _warmed() -> Future[None]:
+    """Start a worker once, while people still look at the page."""
+    return _POOL.submit(warm)
 
 
 def _cancel(memory: _Memory) -> None:

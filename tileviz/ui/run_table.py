@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
 from tileviz.studies.statement import State, Statement
@@ -30,13 +31,21 @@ class RunView:
     median_us: float | None = None
 
     @classmethod
-    def of(cls, run: Run) -> RunView:
-        """Return what a page shows of ``run``."""
+    def of(cls, run: Run, kernel: Kernel | None = None) -> RunView:
+        """Return what a page shows of ``run``; ``kernel`` gives each access its own text."""
         info = run.runner
         where = ", ".join(part for part in (info.device, info.arch, info.compiler) if part)
         median = None if run.timing is None else run.timing.median_us
         problems = tuple(problem.message for problem in run.problems)
-        return cls(info.name, where, run.accesses, statement(run), problems, median)
+        predicted = () if kernel is None else kernel.predicted
+        texts: dict[tuple[int | None, str, str], str] = {
+            (part.line, part.space, part.op): part.text for part in predicted
+        }
+        rows = tuple(
+            replace(row, text=texts.get((row.line, row.space, row.op)) or row.text)
+            for row in run.accesses
+        )
+        return cls(info.name, where, rows, statement(run), problems, median)
 
 
 def statement(run: Run) -> Statement:

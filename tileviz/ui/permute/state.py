@@ -52,11 +52,16 @@ def preset_design(preset: Preset) -> PermuteDesign:
 
 def matching_preset(form: PermuteForm) -> Preset | None:
     """Return the preset that a form shows, or None."""
-    shown = form.query()
+    shown = _compact(form.query())
     for preset in permute_presets():
-        if PermuteForm.of(preset_design(preset)).query() == shown:
+        if _compact(PermuteForm.of(preset_design(preset)).query()) == shown:
             return preset
     return None
+
+
+def _compact(query: Mapping[str, str]) -> dict[str, str]:
+    """Return a query without the spaces that people put between numbers."""
+    return {key: value.replace(" ", "") for key, value in query.items()}
 
 
 def opened(state: PageState | None, query: Mapping[str, str]) -> PageState:

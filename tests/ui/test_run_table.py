@@ -1,0 +1,104 @@
+"""The result table and its verdict: counts side by side, nothing invented."""
+
+from __future__ import annotations
+
+from tileviz.cuda.diagnostics import Resources
+from tileviz.emulator.problems import Problem
+from tileviz.runners import AccessRow, Mismatch, OutputSummary, Run, RunnerInfo, Timing, Totals
+from tileviz.ui.run_table import RunView, run_table, statement
+
+READ = AccessRow(14, "shared", "ld", 4, 8, Totals(8, 8, None), Totals(8, 8, None), "a[i]", "a")
+MERGED = AccessRow(
+    20,
+    "shared",
+    "st",
+    16,
+    2,
+    Totals(8, 8, None),
+    Totals(12, 8, None),
+    "b[<i>]",
+    "b",
+    "compiler merged 4 x 4-byte stores",
+)
+COPY = AccessRow(8, "global", "ld", 4, 8, Totals(None, 32, 32), Totals(None, 32, 32), "src[i]")
+NOTE = ("no GPU here", "timing needs one")
+
+
+def _run(*rows: AccessRow, **changes: object) -> Run:
+    fields: dict[str, object] = {
+        "runner": RunnerInfo("emulator", "PTX emulator", "compute_80"),
+        "verified": True,
+        "mismatch": None,
+        "accesses": rows,
+        "problems": (),
+        "traced_blocks": None,
+        "outputs": {"dst": OutputSummary("float32", 256, "00")},
+    }
+    return Run(**{**fields, **changes})
+
+
+def test_a_right_run_is_said_in_one_sentence() -> None:
+    said = statement(_run(READ))
+    assert said.state == "ok"
+    assert said.sentence == "Output correct, 256 of 256 elements."
+    assert said.facts == "Emulated counts equal the prediction."
+
+
+def test_a_difference_asks_for_attention_and_has_its_note() -> None:
+    run = _run(READ, MERGED)
+    said = statement(run)
+    assert said.state == "attention"
+    assert "line 20" in said.facts
+    table = run_table(RunView.of(run), NOTE)
+    assert '<span class="above">+4</span>' in table
+    assert "Line 20: compiler merged 4 x 4-byte stores." in table
+
+
+def test_a_wrong_output_names_the_first_element() -> None:
+    wrong = Mismatch("dst", (3, 1), want=5.0, got=7.0, count=9)
+    said = statement(_run(READ, verified=False, mismatch=wrong))
+    assert said.state == "error"
+    assert said.sentence == "Output wrong: 9 of 256 elements differ."
+    assert "dst[3, 1] is 7.0, should be 5.0" in said.facts
+
+
+def test_a_problem_comes_before_everything_else() -> None:
+    race = Problem("race", "race on tile: block (0,0,0), line 26", line=26)
+    run = _run(READ, verified=False, problems=(race,))
+    said = statement(run)
+    assert (said.state, said.sentence) == ("error", "Race, line 26.")
+    assert "race on tile" in run_table(RunView.of(run), NOTE)
+
+
+def test_a_run_without_a_reference_claims_nothing() -> None:
+    assert statement(_run(READ, verified=None)).state == "attention"
+
+
+def test_a_group_without_data_is_one_cell_that_says_why() -> None:
+    table = run_table(RunView.of(_run(READ, COPY)), NOTE)
+    assert table.count('class="group hatched"') == 1
+    assert 'rowspan="3"' in table  # Two rows, and the line that names the other unit.
+    assert "no GPU here<br>timing needs one" in table
+    assert "sectors" in table
+
+
+def test_a_gpu_run_fills_its_own_group() -> None:
+    run = _run(
+        READ,
+        runner=RunnerInfo("gpu", "a GPU", "sm_90"),
+        timing=Timing(12.34, 12.0, 13.0, 100, "warm"),
+        resources=Resources(16, 2048, 0),
+    )
+    table = run_table(RunView.of(run), NOTE)
+    assert "12.3 µs" in table
+    assert "not emulated" in table
+
+
+def test_source_text_is_escaped() -> None:
+    assert "b[&lt;i&gt;]" in run_table(RunView.of(_run(MERGED)), NOTE)
+
+
+def test_what_a_page_keeps_of_a_run_is_small() -> None:
+    kept = vars(RunView.of(_run(READ)))
+    assert "arrays" not in kept
+    assert "measured" not in kept
