@@ -182,6 +182,25 @@ def test_the_worker_is_confined_also_when_started_as_root(pool):
     assert granted["uid"] != 0 and (os.getuid() == 0) == (granted["uid"] != os.getuid())
 
 
+def test_texts_alone_can_be_compiled(pool):
+    texts = client.compile_source(GOOD.source, entry="k", image_arch="sm_90", pool=pool)
+    assert ".entry k(" in texts.ptx and texts.image[:4] == b"\x7fELF" and texts.problems == ()
+    assert texts.resources.registers > 0 and "Compiling entry function 'k'" in texts.image_log
+    assert texts.compiler.startswith("NVRTC ")
+    plain = client.compile_source(GOOD.source, arch="compute_75", pool=pool)
+    assert ".target sm_75" in plain.ptx and plain.image == b"" and plain.resources is None
+    wrong = client.compile_source("int x = ;", pool=pool)
+    assert wrong.ptx == "" and wrong.problems[0].line == 1
+    other = client.compile_source(GOOD.source, entry="other", image_arch="sm_80", pool=pool)
+    assert other.ptx and not other.image and "other" in other.problems[0].message
+    slow = client.compile_source(
+        MACROS + GOOD.source[:-2] + "float x = 1; A15 }", seconds=1, pool=pool
+    )
+    assert slow.problems[0].kind == "compile" and "more than 1 s" in slow.problems[0].message
+    with pytest.raises(DesignError):
+        client.compile_source("#line 3", pool=pool)
+
+
 def test_a_failing_worker_is_no_exception_for_the_caller(tmp_path):
     (tmp_path / "broken_worker.py").write_text("import sys; sys.exit('no such library')\n")
     pool = WorkerPool("broken_worker", size=1, search=[str(tmp_path)], max_failures=2)

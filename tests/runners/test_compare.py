@@ -71,7 +71,13 @@ def test_split_loads_are_explained():
 def test_a_prediction_of_one_block_is_scaled_to_the_traced_ones():
     (row,) = compare([accesses(8 * LANES)], [accesses(8 * LANES, repeat=5)])
     assert row.predicted == row.measured == Totals(10, 5, None)
-    assert "counted 5 times" in row.note
+    assert row.note == "predicted for one of 5 equal parts"
+
+
+def test_a_prediction_of_the_whole_grid_is_cut_to_the_traced_blocks():
+    (row,) = compare([accesses(8 * LANES, repeat=6)], [accesses(8 * LANES, repeat=2)])
+    assert row.predicted == row.measured == Totals(4, 2, None)
+    assert row.note == "one of 3 parts of the prediction was traced"
 
 
 def test_work_that_does_not_divide_is_said():

@@ -92,6 +92,13 @@ def test_a_worker_is_replaced_after_its_share_of_requests(make_pool):
     assert pids[0] == pids[1] != pids[2] == pids[3]
 
 
+def test_a_worker_that_retires_is_replaced(make_pool):
+    pool = make_pool(size=1)
+    reply = pool.call({"mode": "retire"}, timeout=20)
+    assert "retire" not in reply.header
+    assert pool.call({}, timeout=20).header["pid"] != reply.header["pid"]
+
+
 def test_a_crash_loop_is_stopped_until_reset(make_pool):
     pool = make_pool(size=1, max_failures=2, cooldown_seconds=3600)
     for _ in range(2):

@@ -7,8 +7,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from tileviz.cuda.kernel import Array
-from tileviz.emulator.problems import Kind, Problem
-from tileviz.emulator.transport import Answer, Request, pack_request, unpack_answer
+from tileviz.emulator.problems import Problem
+from tileviz.emulator.transport import (
+    EMULATED_ARCH,
+    Answer,
+    Request,
+    Texts,
+    pack_request,
+    unpack_answer,
+    unpack_texts,
+)
 from tileviz.errors import DesignError
 from tileviz.workers import (
     WorkerCrashed,
@@ -17,10 +25,13 @@ from tileviz.workers import (
     WorkerPool,
     WorkerTimeout,
 )
+from tileviz.workers.wire import Header
 
 MODULE = "tileviz.emulator.worker"
 
 _GRACE_SECONDS = 5.0
+# What unpacking raises when a worker that ran unknown code answers nonsense.
+_SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 @lru_cache(maxsize=1)
@@ -48,36 +59,64 @@ def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | Non
     try:
         reply = (pool or shared_pool()).call(header, sent, timeout=seconds)
         return unpack_answer(reply.header, reply.arrays, request.parameters)
-    except WorkerFailed as error:
+    except (WorkerError, *_SENSELESS) as error:
+        return Answer(problems=(_explained(error, request.compile_seconds),))
+
+
+def compile_source(
+    source: str,
+    *,
+    entry: str | None = None,
+    arch: str = EMULATED_ARCH,
+    image_arch: str | None = None,
+    seconds: float = 30.0,
+    pool: WorkerPool | None = None,
+) -> Texts:
+    """Compile in a worker, without running anything.
+
+    Args:
+        source: CUDA C++ text.
+        entry: The kernel whose resources are wanted; the first by default.
+        arch: Virtual architecture of the PTX.
+        image_arch: Real architecture of machine code to make too, or None.
+        seconds: Wall-clock seconds for each compile.
+        pool: The workers; this process's own by default.
+
+    Raises:
+        DesignError: The source includes what it must not.
+    """
+    header: Header = {"op": "compile", "source": source, "entry": entry, "arch": arch}
+    header |= {"image_arch": image_arch, "compile_seconds": seconds}
+    try:
+        reply = (pool or shared_pool()).call(header, timeout=2 * seconds + _GRACE_SECONDS)
+        return unpack_texts(reply.header, reply.arrays)
+    except (WorkerError, *_SENSELESS) as error:
+        return Texts(problems=(_explained(error, seconds),))
+
+
+def _explained(error: Exception, compile_seconds: float) -> Problem:
+    """Put what went wrong with a worker in the user's words.
+
+    Raises:
+        DesignError: The source is at fault.
+    """
+    if isinstance(error, WorkerFailed):
         if error.failure == "design":
             raise DesignError(error.field, error.message) from error
-        return _problem(*_failure(error))
-    except WorkerError as error:
-        return _problem(*_ending(error, request))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
-        return _problem("limit", f"the emulator's answer makes no sense ({error!r:.100})")
-
-
-def _problem(kind: Kind, message: str) -> Answer:
-    return Answer(problems=(Problem(kind, message),))
-
-
-def _failure(error: WorkerFailed) -> tuple[Kind, str]:
-    if error.failure == "memory":
-        return "limit", error.message
-    return "unsupported", f"the emulator cannot run this kernel ({error.message})"
-
-
-def _ending(error: WorkerError, request: Request) -> tuple[Kind, str]:
-    """Put the end of a worker in the user's words."""
+        if error.failure == "memory":
+            return Problem("limit", error.message)
+        return Problem("unsupported", f"the emulator cannot run this kernel ({error.message})")
     if isinstance(error, WorkerTimeout):
-        return "limit", f"stopped: {error.message}"
+        return Problem("limit", f"stopped: {error.message}")
     if isinstance(error, WorkerCrashed):
         if error.returncode == -getattr(signal, "SIGALRM", 0):
-            seconds = request.compile_seconds
-            return "compile", f"compiling takes more than {seconds:g} s; it was stopped"
+            message = f"compiling takes more than {compile_seconds:g} s; it was stopped"
+            return Problem("compile", message)
         if error.returncode == -getattr(signal, "SIGXCPU", 0):
-            return "limit", "the kernel takes too much processor time; it was stopped"
+            message = "the kernel takes too much processor time; it was stopped"
+            return Problem("limit", message)
         detail = f": {error.stderr.splitlines()[-1][:200]}" if error.stderr else ""
-        return "limit", f"compiler or emulator crashed: {error.message}{detail}"
-    return "limit", error.message
+        return Problem("limit", f"compiler or emulator crashed: {error.message}{detail}")
+    if isinstance(error, WorkerError):
+        return Problem("limit", error.message)
+    return Problem("limit", f"the worker's answer makes no sense ({error!r:.100})")

@@ -84,6 +84,58 @@ class Answer:
     compiler: str = ""
 
 
+@dataclass(frozen=True)
+class Texts:
+    """What the compiler made of a source.
+
+    Attributes:
+        ptx: The PTX, "" when it does not compile.
+        log: Warnings of that compile.
+        image: Machine code, b"" when none was asked for or it failed.
+        image_log: Log of that compile, with what ptxas reports.
+        resources: Registers, shared memory and spills of the machine code.
+        problems: Why there is no PTX or no machine code.
+        compiler: Name and version of the compiler.
+    """
+
+    ptx: str = ""
+    log: str = ""
+    image: bytes = b""
+    image_log: str = ""
+    resources: Resources | None = None
+    problems: tuple[Problem, ...] = ()
+    compiler: str = ""
+
+
+def pack_texts(texts: Texts) -> tuple[dict[str, Any], list[Array]]:
+    """Return header and arrays: PTX, log, machine code and its log as bytes."""
+    parts = [texts.ptx.encode(), texts.log.encode(), texts.image, texts.image_log.encode()]
+    header = {
+        "problems": [asdict(problem) for problem in texts.problems],
+        "resources": None if texts.resources is None else asdict(texts.resources),
+        "compiler": texts.compiler,
+    }
+    return header, [np.frombuffer(part, np.uint8) for part in parts]
+
+
+def unpack_texts(header: Header, arrays: Sequence[Array]) -> Texts:
+    """Return the texts.
+
+    Raises:
+        ValueError, TypeError, KeyError: It is not what was asked for.
+    """
+    ptx, log, image, image_log = (array.tobytes() for array in arrays)
+    return Texts(
+        ptx.decode(),
+        log.decode(),
+        image,
+        image_log.decode(),
+        _unpack_resources(header["resources"]),
+        tuple(_unpack_problem(item) for item in header["problems"]),
+        str(header["compiler"])[:_MAX_TEXT],
+    )
+
+
 def pack_request(
     request: Request, arrays: Mapping[str, Array]
 ) -> tuple[dict[str, Any], list[Array]]:
@@ -163,7 +215,6 @@ def unpack_answer(
         kind = dtype(expected[name].dtype)
         if array.dtype != kind.numpy or array.shape != (expected[name].count * kind.lanes,):
             raise ValueError("an output of another size or type")
-    resources = header["resources"]
     return Answer(
         outputs=dict(zip(names, outputs, strict=True)),
         accesses=_unpack_accesses(header["accesses"], addresses, active),
@@ -171,13 +222,7 @@ def unpack_answer(
         traced_blocks=_blocks(header["traced_blocks"]),
         static=tuple(_unpack_static(item) for item in header["static"]),
         statistics=_unpack_statistics(header["statistics"]),
-        resources=None
-        if resources is None
-        else Resources(
-            int(resources["registers"]),
-            int(resources["shared_bytes"]),
-            int(resources["spill_bytes"]),
-        ),
+        resources=_unpack_resources(header["resources"]),
         compiler=str(header["compiler"])[:_MAX_TEXT],
     )
 
@@ -227,6 +272,14 @@ def _unpack_static(item: Sequence[Any]) -> StaticAccess:
     line, space, op, width, count = item
     return StaticAccess(
         None if line is None else _whole(line), str(space), str(op), _whole(width), _whole(count)
+    )
+
+
+def _unpack_resources(item: Mapping[str, Any] | None) -> Resources | None:
+    if item is None:
+        return None
+    return Resources(
+        _whole(item["registers"]), _whole(item["shared_bytes"]), _whole(item["spill_bytes"])
     )
 
 

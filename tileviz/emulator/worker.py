@@ -12,7 +12,7 @@ import signal
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import numpy.ma  # np.unique imports it when first called, which is too late here
@@ -41,12 +41,16 @@ extern "C" __global__ void warm(float* a) {
 """
 
 
+CubinKey = tuple[str, str | None, str]
+
+
 class Compiler:
-    """Compiles to PTX here and to a cubin on a thread of its own, and keeps recent PTX."""
+    """Compiles to PTX here and to a cubin on a thread of its own, and keeps recent results."""
 
     def __init__(self) -> None:
         self._ptx: OrderedDict[tuple[str, str], nvrtc.Compiled] = OrderedDict()
-        self._wanted: queue.Queue[tuple[str, str | None, str]] = queue.Queue()
+        self._cubins: OrderedDict[CubinKey, nvrtc.Cubin | str] = OrderedDict()
+        self._wanted: queue.Queue[CubinKey] = queue.Queue()
         self._done: queue.Queue[nvrtc.Cubin | str] = queue.Queue()
         # Started before the limits forbid new threads.
         threading.Thread(target=self._serve_cubins, daemon=True).start()
@@ -57,20 +61,27 @@ class Compiler:
         if key not in self._ptx:
             with _alarm(seconds):
                 self._ptx[key] = nvrtc.compile_ptx(source, arch=arch)
+            if len(self._ptx) > _CACHED:
+                self._ptx.popitem(last=False)
         self._ptx.move_to_end(key)
-        if len(self._ptx) > _CACHED:
-            self._ptx.popitem(last=False)
         return self._ptx[key]
 
-    def start_cubin(self, source: str, entry: str | None, arch: str) -> None:
-        """Begin a compile to machine code beside other work."""
-        self._wanted.put((source, entry, arch))
+    def start_cubin(self, key: CubinKey) -> None:
+        """Begin to compile (source, entry, architecture) to machine code, beside other work."""
+        if key not in self._cubins:
+            self._wanted.put(key)
 
-    def finish_cubin(self, seconds: float) -> nvrtc.Cubin | str | None:
+    def finish_cubin(self, key: CubinKey, seconds: float) -> nvrtc.Cubin | str | None:
         """Return what `start_cubin` began, why it failed, or None when it takes too long."""
-        with contextlib.suppress(queue.Empty):
-            return self._done.get(timeout=seconds)
-        return None
+        if key not in self._cubins:
+            try:
+                self._cubins[key] = self._done.get(timeout=seconds)
+            except queue.Empty:
+                return None
+            if len(self._cubins) > _CACHED:
+                self._cubins.popitem(last=False)
+        self._cubins.move_to_end(key)
+        return self._cubins[key]
 
     def _serve_cubins(self) -> None:
         while True:
@@ -117,7 +128,9 @@ class Service:
     def handle(self, header: Header, arrays: list[Array]) -> process.Answer:
         """Answer one request: ``run``, or ``compile`` for the compiler's texts alone."""
         if header["op"] == "compile":
-            return self.compile(header)
+            texts, retire = self.compile(header)
+            packed, sent = transport.pack_texts(texts)
+            return {**packed, "retire": retire}, sent
         if header["op"] != "run":
             raise ValueError("unknown operation")
         request, contents = transport.unpack_request(header, arrays)
@@ -135,17 +148,17 @@ class Service:
             )
         except nvrtc.CompileError as error:
             return transport.Answer(problems=_compile_problems(error), compiler=self.version), False
-        if request.resource_arch is not None:
-            self.compiler.start_cubin(request.source, request.entry, request.resource_arch)
+        if request.resource_arch is None:
+            return self.emulate(compiled.ptx, request, contents), False
+        key = (request.source, request.entry, request.resource_arch)
+        self.compiler.start_cubin(key)
         try:
             found = self.emulate(compiled.ptx, request, contents)
         finally:
-            cubin = None
-            if request.resource_arch is not None:
-                cubin = self.compiler.finish_cubin(_RESOURCE_SECONDS)
+            cubin = self.compiler.finish_cubin(key, _RESOURCE_SECONDS)
         if isinstance(cubin, nvrtc.Cubin):
             found = replace(found, resources=cubin.resources)
-        return found, request.resource_arch is not None and cubin is None
+        return found, cubin is None
 
     def emulate(
         self, ptx: str, request: transport.Request, contents: dict[str, Array]
@@ -184,27 +197,24 @@ class Service:
             )
         return transport.Answer(problems=(problem,), compiler=self.version)
 
-    def compile(self, header: Header) -> process.Answer:
-        """Return PTX and log, and with ``cubin_arch`` also machine code and resources."""
+    def compile(self, header: Header) -> tuple[transport.Texts, bool]:
+        """Return PTX, and with ``image_arch`` also machine code; and as `answer` does."""
         source, seconds = header["source"], header["compile_seconds"]
         try:
             compiled = self.compiler.ptx(source, header["arch"], seconds)
         except nvrtc.CompileError as error:
-            problems = [asdict(problem) for problem in _compile_problems(error)]
-            return {"problems": problems, "compiler": self.version}, ()
-        answer: Header = {"problems": [], "log": compiled.log, "compiler": self.version}
-        texts = [np.frombuffer(compiled.ptx.encode(), np.uint8)]
-        if header["cubin_arch"] is not None:
-            self.compiler.start_cubin(source, header["entry"], header["cubin_arch"])
-            cubin = self.compiler.finish_cubin(seconds)
-            if isinstance(cubin, nvrtc.Cubin):
-                texts.append(np.frombuffer(cubin.image, np.uint8))
-                answer |= {"resources": asdict(cubin.resources), "cubin_log": cubin.log}
-            else:
-                reason = cubin or f"compiling takes more than {seconds:g} s"
-                problem = Problem("compile", reason)
-                answer |= {"problems": [asdict(problem)], "retire": cubin is None}
-        return answer, texts
+            return transport.Texts(problems=_compile_problems(error), compiler=self.version), False
+        texts = transport.Texts(compiled.ptx, compiled.log, compiler=self.version)
+        if header["image_arch"] is None:
+            return texts, False
+        key = (source, header["entry"], header["image_arch"])
+        self.compiler.start_cubin(key)
+        cubin = self.compiler.finish_cubin(key, seconds)
+        if isinstance(cubin, nvrtc.Cubin):
+            image = replace(texts, image=cubin.image, image_log=cubin.log)
+            return replace(image, resources=cubin.resources), False
+        reason = cubin or f"compiling takes more than {seconds:g} s"
+        return replace(texts, problems=(Problem("compile", reason),)), cubin is None
 
 
 def _compile_problems(error: nvrtc.CompileError) -> tuple[Problem, ...]:

@@ -191,16 +191,18 @@ def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticAccess
     if wanted:
         total = _sum([want.totals for want in wanted])
         moved = sum(want.moved for want in wanted)
-        factor, rest = divmod(got.moved, moved) if moved else (1, 0)
         notes = []
         if all(want.bytes != got.bytes for want in wanted):
             notes.append(_merged(got, wanted, static))
-        if factor != 1 and factor > 0 and rest == 0:
-            total = _scaled(total, factor)
-            share = "one part of the traced work"
-            notes.append(f"predicted for {share}, counted {factor} times")
-        elif rest:
-            notes.append(f"{got.moved} bytes moved, {moved} predicted")
+        if moved and moved != got.moved:
+            if got.moved % moved == 0:
+                notes.append(f"predicted for one of {got.moved // moved} equal parts")
+                total = _scaled(total, got.moved, moved)
+            elif got.moved and moved % got.moved == 0:
+                notes.append(f"one of {moved // got.moved} parts of the prediction was traced")
+                total = _scaled(total, got.moved, moved)
+            else:
+                notes.append(f"{got.moved} bytes moved, {moved} predicted")
         if total != got.totals and not notes:
             notes.append("measured addresses differ from the prediction")
         predicted, note = total, "; ".join(notes)
@@ -265,9 +267,8 @@ def _sum(totals: Sequence[Totals]) -> Totals:
     )
 
 
-def _scaled(totals: Totals, factor: int) -> Totals:
-    return Totals(
-        None if totals.wavefronts is None else totals.wavefronts * factor,
-        totals.ideal * factor,
-        None if totals.sectors is None else totals.sectors * factor,
-    )
+def _scaled(totals: Totals, got: int, of: int) -> Totals:
+    def share(count: int | None) -> int | None:
+        return None if count is None else round(count * got / of)
+
+    return Totals(share(totals.wavefronts), round(totals.ideal * got / of), share(totals.sectors))

@@ -9,7 +9,7 @@ from tileviz.cuda.kernel import Buffer, Kernel, Scalar
 from tileviz.dtypes import dtype
 from tileviz.errors import DesignError
 
-MAX_BUFFER_BYTES = 256 << 20
+MAX_BUFFER_BYTES = 512 << 20
 MAX_PARAMETERS = 64
 MAX_SHARED_BYTES = 227 << 10
 

@@ -22,6 +22,8 @@ def handle(header, arrays):
     if mode == "sleep":
         time.sleep(header["seconds"])
         return {"pid": os.getpid(), "ended": time.monotonic()}, []
+    if mode == "retire":
+        return {"pid": os.getpid(), "retire": True}, []
     if mode == "spin":
         while True:
             pass
