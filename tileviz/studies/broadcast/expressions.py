@@ -1,0 +1,146 @@
+"""The elementwise expressions: in CUDA, in C++ for the host, and bit for bit in NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values: TypeAlias = NDArray[Any]
+Compute = Callable[[Values, Sequence[Values]], Values]
+
+EPSILON = 1e-5
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An expression of x and some operands.
+
+    Attributes:
+        name: Its name in a design.
+        text: The formula for people.
+        operands: The operands' names; empty where any number is taken (``b``, or ``b0, b1...``).
+        cuda: The formula in CUDA over values of the compute type: ``{fma}`` and ``{rsqrt}`` are
+            its functions, ``{zero}`` its zero, and ``{chain}`` the operands in a row.
+        compute: The same in NumPy: x and the operands, broadcastable, in the compute type.
+        floating: Whether it needs a floating type.
+        exact: Whether NumPy gives the same bits as a GPU.
+    """
+
+    name: str
+    text: str
+    operands: tuple[str, ...]
+    cuda: str
+    compute: Compute
+    floating: bool = False
+    exact: bool = True
+
+    def names(self, count: int) -> tuple[str, ...]:
+        """Return the operands' names for ``count`` given shapes.
+
+        Example:
+            >>> EXPRESSIONS["add"].names(1), EXPRESSIONS["add"].names(2)
+            (('b',), ('b0', 'b1'))
+        """
+        if self.operands:
+            return self.operands
+        return ("b",) if count == 1 else tuple(f"b{position}" for position in range(count))
+
+    def formula(self, count: int) -> str:
+        """Return the formula for people, with ``count`` operands.
+
+        Example:
+            >>> EXPRESSIONS["mul"].formula(2)
+            'y = x * b0 * b1'
+        """
+        sign = " * " if self.name == "mul" else " + "
+        return self.text.format(chain=sign.join(self.names(count)))
+
+
+def fused(a: Values, b: Values, c: Values) -> Values:
+    """Return ``a * b + c``, rounded once for float32, wrapped for integers.
+
+    The product of two float32 is exact in float64. The sum is rounded to odd there, so that the
+    final rounding to float32 is the only one that counts. A float64 sum is rounded twice.
+
+    Example:
+        >>> x = np.float32(1 + 2**-23)
+        >>> fused(np.array([x]), np.array([x]), np.array([-1], np.float32)).tolist()
+        [2.384185791015625e-07]
+    """
+    if a.dtype != np.float32:
+        return np.asarray(a * b + c)
+    wide = (a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
+    with np.errstate(all="ignore"):
+        total = wide[0] + wide[1]
+        virtual = total - wide[0]
+        error = (wide[0] - (total - virtual)) + (wide[1] - virtual)
+        inexact = np.isfinite(total) & (error != 0)
+        bits = total.view(np.int64)
+        # An even last bit means that the exact sum is not representable here: move to odd, towards
+        # the side on which it lies.
+        outward = (error > 0) == (total > 0)
+        odd = np.where(outward, bits | 1, bits - 1)
+        fixed = np.where(inexact & (bits & 1 == 0), odd, bits).view(np.float64)
+        return fixed.astype(np.float32)
+
+
+def _add(x: Values, operands: Sequence[Values]) -> Values:
+    for operand in operands:
+        x = np.add(x, operand)
+    return x
+
+
+def _mul(x: Values, operands: Sequence[Values]) -> Values:
+    for operand in operands:
+        x = np.multiply(x, operand)
+    return x
+
+
+def _scale_shift(x: Values, operands: Sequence[Values]) -> Values:
+    scale, shift = operands
+    return fused(x, scale, shift)
+
+
+def _relu(x: Values, operands: Sequence[Values]) -> Values:
+    a, b = operands
+    linear = fused(x, a, b)
+    return np.where(np.greater(linear, 0), linear, linear.dtype.type(0))
+
+
+def _batchnorm(x: Values, operands: Sequence[Values]) -> Values:
+    mean, var, scale, bias = (operand.astype(np.float64) for operand in operands)
+    with np.errstate(all="ignore"):
+        wide = (x.astype(np.float64) - mean) / np.sqrt(var + EPSILON) * scale + bias
+        return wide.astype(x.dtype)
+
+
+EXPRESSIONS: dict[str, Expression] = {
+    expression.name: expression
+    for expression in (
+        Expression("add", "y = x + {chain}", (), "x + {chain}", _add),
+        Expression(
+            "batchnorm",
+            "y = (x - mean) * rsqrt(var + eps) * scale + bias",
+            ("mean", "var", "scale", "bias"),
+            "{fma}((x - mean) * {rsqrt}(var + EPSILON), scale, bias)",
+            _batchnorm,
+            floating=True,
+            exact=False,
+        ),
+        Expression(
+            "scale_shift",
+            "y = x * scale + shift",
+            ("scale", "shift"),
+            "{fma}(x, scale, shift)",
+            _scale_shift,
+        ),
+        Expression("mul", "y = x * {chain}", (), "x * {chain}", _mul),
+        Expression(
+            "relu(x*a+b)", "y = relu(x * a + b)", ("a", "b"), "{relu}({fma}(x, a, b))", _relu
+        ),
+    )
+}
