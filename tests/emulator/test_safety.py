@@ -17,6 +17,7 @@ from tileviz.errors import DesignError
 from tileviz.runners.emulator import EmulatorRunner
 from tileviz.runners.inputs import make_arrays
 from tileviz.workers import WorkerPool
+from tileviz.workers.shared import EMULATOR
 
 pytestmark = [
     pytest.mark.skipif(library.find() is None, reason="no NVRTC on this machine"),
@@ -43,7 +44,7 @@ GOOD = launch("a[threadIdx.x] += 1;")
 
 @pytest.fixture(scope="module")
 def pool():
-    made = WorkerPool(client.MODULE, size=1, max_failures=100)
+    made = WorkerPool(EMULATOR, size=1, max_failures=100)
     yield made
     made.close()
 

@@ -8,7 +8,7 @@ LANES = np.arange(32)
 
 
 def accesses(addresses, *, op="ld", bytes=4, line=3, space="shared", repeat=1, **more):
-    grid = np.tile(addresses, (repeat, 1))
+    grid = np.tile(addresses, (repeat, 1))  # a stack of instructions, or one repeated
     return Accesses.of(grid, space=space, op=op, bytes=bytes, line=line, **more)
 
 
@@ -89,6 +89,16 @@ def test_other_addresses_are_said():
     (row,) = compare([accesses(4 * LANES)], [accesses(8 * LANES)])
     assert row.predicted == Totals(1, 1, None) and row.measured == Totals(2, 1, None)
     assert row.note == "measured addresses differ from the prediction"
+
+
+def test_the_same_addresses_in_other_instructions_are_said():
+    """As when a compiler peels the remainder of a loop for some lanes only."""
+    late = np.where(LANES < 31, 4 * (LANES + 32), 4 * LANES)
+    rest = np.where(LANES < 31, 4 * LANES, 4 * (LANES + 32))
+    predicted = accesses(np.stack([4 * LANES, 4 * (LANES + 32)]), space="global")
+    (row,) = compare([predicted], [accesses(np.stack([late, rest]), space="global")])
+    assert row.predicted.sectors == 8 and row.measured.sectors == 10
+    assert "other lanes execute together" in row.note
 
 
 def test_a_prediction_that_never_ran_is_kept():

@@ -1,6 +1,8 @@
 """The whole way: a kernel's text, compiled, emulated, verified and compared."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -193,6 +195,15 @@ def test_half_types_travel_in_their_carriers():
         reference=lambda arrays: {"y": arrays["x"] + np.uint16(0x80)},  # one more in the exponent
     )
     assert run_kernel(kernel).verified is True
+
+
+def test_a_worker_is_started_before_anything_heavy_is_loaded():
+    code = (
+        "import sys; from tileviz.runners import warm; warm(); "
+        "print([m for m in ('numpy', 'pydantic', 'tileviz.emulator') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
 
 
 def test_runners_are_listed_and_chosen():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Mapping
-from functools import lru_cache
 
 from tileviz.cuda.kernel import Array
 from tileviz.emulator.problems import Problem
@@ -25,19 +24,12 @@ from tileviz.workers import (
     WorkerPool,
     WorkerTimeout,
 )
+from tileviz.workers.shared import EMULATOR, shared_pool
 from tileviz.workers.wire import Header
-
-MODULE = "tileviz.emulator.worker"
 
 _GRACE_SECONDS = 5.0
 # What unpacking raises when a worker that ran unknown code answers nonsense.
 _SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError)
-
-
-@lru_cache(maxsize=1)
-def shared_pool() -> WorkerPool:
-    """Return this process's pool of emulator workers; none is started yet."""
-    return WorkerPool(MODULE)
 
 
 def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | None = None) -> Answer:
@@ -57,7 +49,7 @@ def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | Non
     header, sent = pack_request(request, arrays)
     seconds = request.limits.seconds + 2 * request.compile_seconds + _GRACE_SECONDS
     try:
-        reply = (pool or shared_pool()).call(header, sent, timeout=seconds)
+        reply = (pool or shared_pool(EMULATOR)).call(header, sent, timeout=seconds)
         return unpack_answer(reply.header, reply.arrays, request.parameters)
     except (WorkerError, *_SENSELESS) as error:
         return Answer(problems=(_explained(error, request.compile_seconds),))
@@ -88,7 +80,7 @@ def compile_source(
     header: Header = {"op": "compile", "source": source, "entry": entry, "arch": arch}
     header |= {"image_arch": image_arch, "compile_seconds": seconds}
     try:
-        reply = (pool or shared_pool()).call(header, timeout=2 * seconds + _GRACE_SECONDS)
+        reply = (pool or shared_pool(EMULATOR)).call(header, timeout=2 * seconds + _GRACE_SECONDS)
         return unpack_texts(reply.header, reply.arrays)
     except (WorkerError, *_SENSELESS) as error:
         return Texts(problems=(_explained(error, seconds),))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tileviz.emulator.emulation import StaticAccess
 from tileviz.memory import Accesses, judge
 
@@ -74,7 +77,7 @@ class AccessRow:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Group:
     """All accesses of one line, space, operation and width, summed."""
 
@@ -86,6 +89,7 @@ class _Group:
     lane_accesses: int
     totals: Totals
     buffer: str
+    parts: tuple[Accesses, ...]
 
     @property
     def moved(self) -> int:
@@ -157,6 +161,7 @@ def _grouped(many: Iterable[Accesses]) -> list[_Group]:
                 sum(int(accesses.active.sum()) for accesses in same),
                 totals,
                 ", ".join(dict.fromkeys(a.buffer for a in same if a.buffer)),
+                tuple(same),
             )
         )
     return groups
@@ -204,7 +209,7 @@ def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticAccess
             else:
                 notes.append(f"{got.moved} bytes moved, {moved} predicted")
         if total != got.totals and not notes:
-            notes.append("measured addresses differ from the prediction")
+            notes.append(_regrouped(got, wanted))
         predicted, note = total, "; ".join(notes)
     return AccessRow(
         got.line,
@@ -217,6 +222,22 @@ def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticAccess
         buffer=got.buffer,
         note=note,
     )
+
+
+def _regrouped(got: _Group, wanted: list[_Group]) -> str:
+    """Tell other addresses from the same ones in other warp instructions."""
+    measured = _addresses(got.parts)
+    predicted = _addresses([part for want in wanted for part in want.parts])
+    if np.array_equal(measured, predicted):
+        return (
+            "the same addresses, but other lanes execute together: "
+            "the compiler moved iterations of a loop"
+        )
+    return "measured addresses differ from the prediction"
+
+
+def _addresses(parts: Sequence[Accesses]) -> NDArray[np.int64]:
+    return np.sort(np.concatenate([part.addresses[part.active] for part in parts]))
 
 
 def _missing(want: _Group) -> AccessRow:

@@ -13,6 +13,7 @@ from tileviz.emulator.transport import EMULATED_ARCH, Request
 from tileviz.runners.launch import check_launch
 from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
+from tileviz.workers.shared import EMULATOR, shared_pool
 
 _DEVICE = "PTX emulator on the CPU"
 
@@ -49,7 +50,7 @@ class EmulatorRunner:
 
     def warm(self) -> None:
         """Start a worker, so that it loads while the caller plans."""
-        (self._pool or client.shared_pool()).warm()
+        (self._pool or shared_pool(EMULATOR)).warm()
 
     def run(
         self, kernel: Kernel, arrays: Mapping[str, Array], *, seed: int = 0, trace: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.errors import DesignError
@@ -11,8 +11,7 @@ from tileviz.runners.emulator import EmulatorRunner
 from tileviz.runners.inputs import Pattern, make_arrays
 from tileviz.runners.protocol import Runner, RunnerStatus
 from tileviz.runners.results import Run, judge_execution
-
-On = Literal["auto", "emulator", "gpu"]
+from tileviz.runners.warming import On
 
 # In order of preference for "auto"; a further runner is one line here.
 _RUNNERS: dict[str, type[EmulatorRunner]] = {"emulator": EmulatorRunner}
@@ -23,14 +22,6 @@ def statuses() -> tuple[RunnerStatus, ...]:
     """Return what every runner says of itself."""
     gpu = RunnerStatus("gpu", False, _GPU_LATER)
     return (*(make().status() for make in _RUNNERS.values()), gpu)
-
-
-def warm(on: On = "auto") -> None:
-    """Start what a run on ``on`` needs, so that it loads while the caller plans; never raises."""
-    for name, make in _RUNNERS.items():
-        if on in ("auto", name) and make().status().available:
-            make().warm()
-            return
 
 
 def select_runner(on: On = "auto") -> Runner:

@@ -9,13 +9,19 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
+# NumPy is loaded when a frame is sent: a worker can then be started before it is.
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.generic]
+else:
+    Array = Any
 
 Header = dict[str, Any]
-Array = NDArray[np.generic]
 
 MAX_HEADER_BYTES = 1 << 22
 MAX_ARRAYS = 4096
@@ -23,10 +29,14 @@ MAX_ARRAY_BYTES = 1 << 30
 
 _MAX_DIMENSIONS = 8
 _LENGTH = struct.Struct("<I")
-_DTYPES = {
-    np.dtype(code).str: np.dtype(code)
-    for code in ("?", "i1", "u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
-}
+_CODES = ("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8")
+
+
+@lru_cache(maxsize=1)
+def _dtypes() -> dict[str, np.dtype[Any]]:
+    import numpy as np
+
+    return {code: np.dtype(code) for code in _CODES}
 
 
 class WireError(ValueError):
@@ -62,16 +72,18 @@ def send(stream: Writer, header: Mapping[str, Any], arrays: Sequence[Array] = ()
         WireError: Over the limits, or an array of another dtype.
 
     Example:
-        >>> import io
+        >>> import io, numpy as np
         >>> pipe = io.BytesIO()
         >>> send(pipe, {"op": "double"}, [np.arange(3)])
         >>> _ = pipe.seek(0)
         >>> receive(pipe)
         ({'op': 'double'}, [array([0, 1, 2])])
     """
+    import numpy as np
+
     packed = [np.asarray(array, order="C") for array in arrays]
     for array in packed:
-        if array.dtype.str not in _DTYPES:
+        if array.dtype.str not in _CODES:
             raise WireError(f"arrays of {array.dtype} cannot be sent")
     if len(packed) > MAX_ARRAYS or sum(a.nbytes for a in packed) > MAX_ARRAY_BYTES:
         raise WireError(f"more than {MAX_ARRAYS} arrays or {MAX_ARRAY_BYTES >> 20} MiB to send")
@@ -94,6 +106,8 @@ def receive(stream: Reader) -> tuple[Header, list[Array]]:
         EOFError: The stream ended.
         WireError: What came is no frame, or over the limits.
     """
+    import numpy as np
+
     (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
     if not 2 <= length <= MAX_HEADER_BYTES:
         raise WireError(f"a header of {length} bytes; at most {MAX_HEADER_BYTES}")
@@ -121,7 +135,7 @@ def _described(described: object) -> list[tuple[np.dtype[Any], tuple[int, ...]]]
     for item in described:
         if not (isinstance(item, list) and len(item) == 2 and isinstance(item[1], list)):
             raise WireError("an array is described by a dtype and a shape")
-        kind = _DTYPES.get(item[0]) if isinstance(item[0], str) else None
+        kind = _dtypes().get(item[0]) if isinstance(item[0], str) else None
         if kind is None:
             raise WireError("an array of a dtype that cannot be sent")
         if len(item[1]) > _MAX_DIMENSIONS or not all(
