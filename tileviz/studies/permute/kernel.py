@@ -305,13 +305,14 @@ class _Builder:
         return f"const {kind}* __restrict__ src, {kind}* __restrict__ dst"
 
     def _array(self, name: str, at: int) -> dict[str, object]:
-        outer, _ = self._outer(name)
+        outer, span = self._outer(name)
         return {
             "name": name,
             "at": at,
             "span": _span(name),
             "filled_from": outer if name != "b" or self.gaps else None,
             "gaps": name == "b" and self.gaps,
+            "ragged": span % self.plan.design.block[0] != 0,
             "written_to": outer if name != "a" else None,
         }
 
