@@ -129,6 +129,25 @@ def test_a_queued_request_can_be_cancelled(make_pool):
     assert queued.cancelled()
 
 
+class Left(Exception):
+    """The visitor closed the page."""
+
+
+def test_a_visitor_who_leaves_stops_the_work(make_pool):
+    pool = make_pool(size=1)
+    calls = []
+
+    def on_wait():
+        calls.append(pool.pids())
+        if len(calls) == 2:
+            raise Left
+
+    with pytest.raises(Left):
+        pool.call({"mode": "spin"}, timeout=60, on_wait=on_wait)
+    wait_until(lambda: all(gone(pid) for pid in calls[-1]))
+    assert pool.call({}, timeout=20, on_wait=on_wait).header["pid"] not in calls[-1]
+
+
 def test_warm_starts_a_worker_before_the_first_request(make_pool):
     pool = make_pool(size=2)
     pool.warm()

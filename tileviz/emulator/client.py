@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tileviz.cuda.kernel import Array
 from tileviz.emulator.problems import Problem
@@ -32,7 +32,13 @@ _GRACE_SECONDS = 5.0
 _SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
-def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | None = None) -> Answer:
+def run(
+    request: Request,
+    arrays: Mapping[str, Array],
+    *,
+    pool: WorkerPool | None = None,
+    on_wait: Callable[[], None] | None = None,
+) -> Answer:
     """Compile and emulate a kernel in a worker.
 
     Whatever the text does to compiler or emulator comes back as a problem: it does not compile,
@@ -42,6 +48,7 @@ def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | Non
         request: What to run.
         arrays: Flat content of every input buffer by name.
         pool: The workers; this process's own by default.
+        on_wait: Called while waiting; what it raises stops the work.
 
     Raises:
         DesignError: The source includes what it must not.
@@ -49,7 +56,8 @@ def run(request: Request, arrays: Mapping[str, Array], *, pool: WorkerPool | Non
     header, sent = pack_request(request, arrays)
     seconds = request.limits.seconds + 2 * request.compile_seconds + _GRACE_SECONDS
     try:
-        reply = (pool or shared_pool(EMULATOR)).call(header, sent, timeout=seconds)
+        workers = pool or shared_pool(EMULATOR)
+        reply = workers.call(header, sent, timeout=seconds, on_wait=on_wait)
         return unpack_answer(reply.header, reply.arrays, request.parameters)
     except (WorkerError, *_SENSELESS) as error:
         return Answer(problems=(_explained(error, request.compile_seconds),))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from tileviz.cuda import library
 from tileviz.cuda.includes import check_source
@@ -53,7 +53,13 @@ class EmulatorRunner:
         (self._pool or shared_pool(EMULATOR)).warm()
 
     def run(
-        self, kernel: Kernel, arrays: Mapping[str, Array], *, seed: int = 0, trace: bool = True
+        self,
+        kernel: Kernel,
+        arrays: Mapping[str, Array],
+        *,
+        seed: int = 0,
+        trace: bool = True,
+        on_wait: Callable[[], None] | None = None,
     ) -> Execution:
         """Compile and emulate; see `Runner.run`.
 
@@ -73,7 +79,7 @@ class EmulatorRunner:
             compile_seconds=self._compile_seconds,
             trace=trace,
         )
-        answer = client.run(request, arrays, pool=self._pool)
+        answer = client.run(request, arrays, pool=self._pool, on_wait=on_wait)
         return Execution(
             runner=RunnerInfo(self.name, _DEVICE, EMULATED_ARCH, answer.compiler),
             outputs=answer.outputs,

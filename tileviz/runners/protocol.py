@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -106,7 +106,13 @@ class Runner(Protocol):
         """Start what a run needs, so that it loads while the caller still works."""
 
     def run(
-        self, kernel: Kernel, arrays: Mapping[str, Array], *, seed: int = 0, trace: bool = True
+        self,
+        kernel: Kernel,
+        arrays: Mapping[str, Array],
+        *,
+        seed: int = 0,
+        trace: bool = True,
+        on_wait: Callable[[], None] | None = None,
     ) -> Execution:
         """Compile and run ``kernel``; never raises for what a kernel's text does.
 
@@ -116,4 +122,5 @@ class Runner(Protocol):
                 Not changed.
             seed: Chooses which blocks of a large grid are traced.
             trace: Whether to record accesses.
+            on_wait: Called while waiting; what it raises stops the work.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import get_args
 
 from tileviz.cuda.kernel import Array, Kernel
@@ -54,6 +54,7 @@ def run_kernel(
     pattern: Pattern = "random",
     trace: bool = True,
     study: str = "kernel",
+    on_wait: Callable[[], None] | None = None,
 ) -> Run:
     """Run a kernel, check every output element, and set prediction beside measurement.
 
@@ -65,6 +66,7 @@ def run_kernel(
         pattern: How inputs are made up: ``"random"``, ``"index"`` or ``"adversarial"``.
         trace: Whether to record accesses.
         study: The study the kernel belongs to.
+        on_wait: Called a few times a second while waiting; what it raises stops the work.
 
     Raises:
         DesignError: The launch is over the limits, an input does not fit, or no runner works.
@@ -72,5 +74,5 @@ def run_kernel(
     runner = select_runner(on)
     runner.warm()
     arrays = make_arrays(kernel, seed=seed, pattern=pattern, given=inputs)
-    execution = runner.run(kernel, arrays, seed=seed, trace=trace)
+    execution = runner.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait)
     return judge_execution(kernel, arrays, execution, study=study)

@@ -8,8 +8,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,7 @@ from tileviz.workers.worker import Worker
 
 _MAX_SIZE = 8
 _JOIN_SECONDS = 5.0
+_WAIT_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -153,11 +154,26 @@ class WorkerPool:
         return job
 
     def call(
-        self, header: Mapping[str, Any], arrays: Sequence[Array] = (), *, timeout: float
+        self,
+        header: Mapping[str, Any],
+        arrays: Sequence[Array] = (),
+        *,
+        timeout: float,
+        on_wait: Callable[[], None] | None = None,
     ) -> Reply:
-        """Queue a request and wait for its reply; an interrupted wait stops the work."""
+        """Queue a request and wait for its reply; an interrupted wait stops the work.
+
+        Args:
+            header: JSON data.
+            arrays: Sent beside it.
+            timeout: Seconds the worker may take.
+            on_wait: Called five times a second; what it raises stops the work. For a page whose
+                visitor may have left.
+        """
         job = self.submit(header, arrays, timeout=timeout)
         try:
+            while on_wait is not None and not wait([job], timeout=_WAIT_SECONDS).done:
+                on_wait()
             return job.result()
         except BaseException:
             job.abort()
