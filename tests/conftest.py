@@ -7,6 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from hypothesis import settings
+
+# Speed is measured in benchmarks/; on a busy machine a deadline only makes tests flaky.
+settings.register_profile("project", deadline=None)
+settings.load_profile("project")
+
 _DATA = Path(__file__).parent / "oracle" / "data"
 
 
