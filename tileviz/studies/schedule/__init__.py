@@ -1,0 +1,1 @@
+"""The order in which the tiles of a matrix product are computed, and what it costs in L2."""
