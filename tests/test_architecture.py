@@ -24,6 +24,7 @@ FLOORS = {
     "export": 6,
     "api": 6,
     "doctor": 6,
+    "tracing": 6,
     "ui": 7,
     "cli": 7,
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from typer.core import TyperCommand
 
 from tileviz.errors import DesignError
 
@@ -115,6 +116,9 @@ def run(
     """Plan, generate CUDA, run that very text, verify every element, count every access."""
 
     def work() -> int:
+        from tileviz.runners import warm
+
+        warm(on)  # before anything heavy: the worker starts while the design is planned
         document, planned, done = _run(read_design(design), on, seed)
         if as_json:
             _print_json(document)
@@ -130,10 +134,8 @@ def run(
 
 def _run(of: Any, on: Literal["auto", "emulator", "gpu"], seed: int) -> tuple[Any, Any, Any]:
     from tileviz import api
-    from tileviz.runners import warm
     from tileviz.studies.errors import NotRunnable
 
-    warm(on)
     try:
         planned, done = api.run(of, on=on, seed=seed)
     except NotRunnable as error:
@@ -233,6 +235,57 @@ def _exported(of: Any, form: str) -> str:
         return standalone_cu(api.kernel(of))
     except NotRunnable as error:
         raise DesignError("design", f"has no kernel: {error}", None) from None
+
+
+class _KeepsOrder(TyperCommand):
+    """A command that remembers its arguments as typed: parameters come in that order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.meta["typed"] = list(args)
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+
+@app.command(cls=_KeepsOrder)
+def trace(
+    ctx: typer.Context,
+    file: Annotated[str, typer.Argument(help="A CUDA C++ file.")],
+    entry: Annotated[str, typer.Option(help="Name of the __global__ function.")],
+    grid: Annotated[str, typer.Option(help="Blocks, such as 4,2.")] = "1",
+    block: Annotated[str, typer.Option(help="Threads per block, such as 32,8.")] = "32",
+    buffer: Annotated[
+        list[str] | None, typer.Option(help="name:dtype:extents:in|out|inout, in parameter order.")
+    ] = None,
+    scalar: Annotated[
+        list[str] | None, typer.Option(help="name:dtype:value, in parameter order.")
+    ] = None,
+    shared: Annotated[int, typer.Option(help="Dynamic shared memory per block, in bytes.")] = 0,
+    input: Annotated[list[str] | None, typer.Option(help="name=file.npy")] = None,
+    output: Annotated[list[str] | None, typer.Option(help="name=file.npy")] = None,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Run your own kernel in the emulator and count every access, line by line."""
+
+    def work() -> int:
+        from tileviz import tracing
+        from tileviz.runners import warm
+
+        warm("emulator")
+        request = tracing.Request(
+            file, entry, grid, block, tuple(buffer or ()), tuple(scalar or ()), shared, seed
+        )
+        of = tracing.design(request, ctx.meta["typed"])
+        done = tracing.run(of, input or [], output or [], seed)
+        if as_json:
+            _print_json(done.to_json())
+        else:
+            from tileviz.export.terminal import show_trace
+
+            show_trace(done)
+        return FAILED if done.problems else OK
+
+    _finish(work, as_json)
 
 
 @app.command()

@@ -16,7 +16,7 @@ _COLOURS = {"ok": "green", "attention": "yellow", "reject": "magenta", "error": 
 
 def show_plan(plan: Any, console: Console | None = None) -> None:
     """Print a plan of any study: its verdict first, then its tables."""
-    out = console or Console(highlight=False)
+    out = console or _console()
     explain = study_of(plan.design).explain
     _say(out, explain.verdict(plan))
     for described in explain.tables(plan):
@@ -29,7 +29,7 @@ def show_plan(plan: Any, console: Console | None = None) -> None:
 
 def show_run(run: Any, console: Console | None = None) -> None:
     """Print a run: correctness first, then predicted beside measured, line by line."""
-    out = console or Console(highlight=False)
+    out = console or _console()
     document = run.to_json()
     where = f"On {document['runner']['name']}."
     if document["verified"]:
@@ -56,9 +56,48 @@ def show_run(run: Any, console: Console | None = None) -> None:
     out.print(table)
 
 
+def show_trace(run: Any, console: Console | None = None) -> None:
+    """Print what a user's own kernel did: problems first, then every source line that accesses."""
+    out = console or _console()
+    document = run.to_json()
+    blocks = document["traced_blocks"]
+    traced = "all blocks" if blocks == "all" else f"{len(blocks)} sampled blocks"
+    if document["problems"]:
+        _say(out, Statement("error", "The kernel is at fault.", f"Traced {traced}."))
+    else:
+        _say(out, Statement("ok", "Ran to its end, no fault found.", f"Traced {traced}."))
+    for problem in document["problems"]:
+        out.print(Text(f"  {problem['kind']}: {problem['message']}"))
+    table = Table("line", "access", "text", box=None)
+    for head in ("executed", "wavefronts", "sectors", "ideal", "excess", "bytes used", "moved"):
+        table.add_column(head, justify="right")
+    for entry in document["accesses"]:
+        measured = entry["measured"]
+        shared = entry["space"] == "shared"
+        paid = measured["wavefronts"] if shared else measured["sectors"]
+        table.add_row(
+            str(entry["line"] or ""),
+            Text(f"{entry['op']}.{entry['space']} {entry['bytes']} B", no_wrap=True),
+            Text(entry["text"][:48], overflow="ellipsis", no_wrap=True),
+            str(entry["executions"]),
+            str(measured["wavefronts"]) if shared else "",
+            "" if shared else str(measured["sectors"]),
+            str(measured["ideal"]),
+            str(paid - measured["ideal"]),
+            str(entry["bytes_used"]),
+            str(entry["bytes_moved"]),
+        )
+    out.print(table)
+    if document["resources"]:
+        used = document["resources"]
+        spills = f"{used['spill_bytes']} bytes spilled"
+        memory = f"{used['shared_bytes']} bytes of shared memory"
+        out.print(Text(f"{used['registers']} registers, {memory}, {spills}"))
+
+
 def show_diagnosis(found: Any, console: Console | None = None) -> None:
     """Print what is installed, which runners work, and how to mend the rest."""
-    out = console or Console(highlight=False)
+    out = console or _console()
     state = Statement("ok" if found.mode != "model only" else "attention", f"Mode: {found.mode}.")
     _say(out, state)
     out.print(Text(f"Python {found.python} on {found.system}"))
@@ -72,6 +111,12 @@ def show_diagnosis(found: Any, console: Console | None = None) -> None:
     out.print(packages)
     for fix in found.fixes:
         out.print(Text(f"to fix: {fix}"))
+
+
+def _console() -> Console:
+    """Return a console as wide as the terminal, or wide enough for every table in a file."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=140)
 
 
 def _say(out: Console, said: Statement) -> None:

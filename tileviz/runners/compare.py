@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.emulator.emulation import StaticAccess
-from tileviz.memory import Accesses, judge
+from tileviz.memory import BANK_BYTES, BANKS, SECTOR_BYTES, Accesses, Verdict, judge
 
 _WORDS = {"ld": "load", "st": "store", "atom": "atomic"}
 
@@ -45,6 +45,8 @@ class AccessRow:
         executions: Warp instructions executed in the traced blocks.
         predicted: Totals of the prediction for as many bytes as were moved, or None.
         measured: Totals over the executions.
+        bytes_used: Bytes that lanes asked for; for global memory, each byte of a request once.
+        bytes_moved: Bytes paid for: 128 a wavefront, 32 a sector.
         text: The source line.
         buffer: The buffer or array, "" where unknown.
         note: Why prediction and measurement differ, "" where they agree.
@@ -57,6 +59,8 @@ class AccessRow:
     executions: int
     predicted: Totals | None
     measured: Totals
+    bytes_used: int = 0
+    bytes_moved: int = 0
     text: str = ""
     buffer: str = ""
     note: str = ""
@@ -71,6 +75,8 @@ class AccessRow:
             "executions": self.executions,
             "predicted": None if self.predicted is None else self.predicted.to_json(),
             "measured": self.measured.to_json(),
+            "bytes_used": self.bytes_used,
+            "bytes_moved": self.bytes_moved,
             "note": self.note,
             "text": self.text,
             "buffer": self.buffer,
@@ -88,6 +94,7 @@ class _Group:
     executions: int
     lane_accesses: int
     totals: Totals
+    bytes_used: int
     buffer: str
     parts: tuple[Accesses, ...]
 
@@ -160,11 +167,24 @@ def _grouped(many: Iterable[Accesses]) -> list[_Group]:
                 sum(v.executions for v in verdicts),
                 sum(int(accesses.active.sum()) for accesses in same),
                 totals,
+                sum(_used(a, v) for a, v in zip(same, verdicts, strict=True)),
                 ", ".join(dict.fromkeys(a.buffer for a in same if a.buffer)),
                 tuple(same),
             )
         )
     return groups
+
+
+def _used(accesses: Accesses, verdict: Verdict) -> int:
+    if verdict.bytes_used is not None:
+        return verdict.bytes_used
+    return int(accesses.active.sum()) * accesses.bytes
+
+
+def _paid(totals: Totals) -> int:
+    if totals.wavefronts is not None:
+        return totals.wavefronts * BANKS * BANK_BYTES
+    return (totals.sectors or 0) * SECTOR_BYTES
 
 
 def _paired(ours: list[_Group], theirs: list[_Group]) -> dict[int, list[_Group]]:
@@ -219,6 +239,8 @@ def _row(got: _Group, wanted: list[_Group] | None, static: Sequence[StaticAccess
         got.executions,
         predicted,
         got.totals,
+        bytes_used=got.bytes_used,
+        bytes_moved=_paid(got.totals),
         buffer=got.buffer,
         note=note,
     )

@@ -66,6 +66,7 @@ STUDIES: dict[str, Study] = {
         Study("permute", "PermuteDesign", runnable=True),
         Study("access", "AccessDesign", runnable=False),
         Study("layout", "LayoutDesign", runnable=False),
+        Study("kernel", "KernelDesign", runnable=True),
     )
 }
 
@@ -85,7 +86,7 @@ def make_design(document: Mapping[str, Any]) -> Design:
         >>> make_design({"study": "weave"})
         Traceback (most recent call last):
         ...
-        tileviz.errors.DesignError: study: must be one of permute, access, layout
+        tileviz.errors.DesignError: study: must be one of permute, access, layout, kernel
     """
     if not isinstance(document, Mapping):
         raise DesignError("", "a design is a JSON object", shown(document))

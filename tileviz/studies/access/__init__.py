@@ -1,1 +1,1 @@
-"""access."""
+"""What one warp instruction costs."""

@@ -1,1 +1,1 @@
-"""layout."""
+"""Operations on layouts."""

@@ -1,1 +1,1 @@
-"""permute."""
+"""Moving a tile between two layouts."""

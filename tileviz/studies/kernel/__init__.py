@@ -1,0 +1,1 @@
+"""A user's own CUDA: it goes the same way as ours."""

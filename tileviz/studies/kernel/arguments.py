@@ -1,0 +1,81 @@
+"""Buffers and scalars as short text: ``x:float32:1024:in`` and ``n:int32:1024``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tileviz.errors import DesignError
+from tileviz.studies.design import shown
+
+_BUFFER = "name:dtype:extents:role is expected, such as x:float32:1024:in or y:int8:64x32:out"
+_SCALAR = "name:dtype:value is expected, such as n:int32:1024"
+
+
+def buffer_fields(text: str) -> dict[str, Any]:
+    """Return the fields of a buffer.
+
+    Raises:
+        DesignError: The text has another form.
+
+    Example:
+        >>> buffer_fields("x:float32:64x32:in")
+        {'name': 'x', 'dtype': 'float32', 'shape': [64, 32], 'role': 'in'}
+    """
+    parts = text.split(":")
+    if len(parts) != 4:
+        raise DesignError("buffer", _BUFFER, shown(text))
+    name, dtype, extents, role = parts
+    sizes = extents.split("x")
+    if not all(size.isascii() and size.isdigit() and len(size) < 12 for size in sizes):
+        raise DesignError("buffer", _BUFFER, shown(text))
+    return {"name": name, "dtype": dtype, "shape": [int(size) for size in sizes], "role": role}
+
+
+def scalar_fields(text: str) -> dict[str, Any]:
+    """Return the fields of a scalar.
+
+    Raises:
+        DesignError: The text has another form.
+
+    Example:
+        >>> scalar_fields("n:int32:0x10")
+        {'name': 'n', 'dtype': 'int32', 'value': 16}
+        >>> scalar_fields("a:float32:0.5")["value"]
+        0.5
+    """
+    name, _, rest = text.partition(":")
+    dtype, _, value = rest.partition(":")
+    try:
+        number = float(value) if dtype.startswith("float") else int(value[:40], 0)
+    except ValueError:
+        raise DesignError("scalar", _SCALAR, shown(text)) from None
+    return {"name": name, "dtype": dtype, "value": number}
+
+
+def extents(field: str, text: str) -> list[int]:
+    """Return up to three extents of ``4,2`` or ``4x2``.
+
+    Raises:
+        DesignError: The text has another form; names ``field``.
+    """
+    parts = text.replace("x", ",").split(",")
+    if len(parts) > 3 or not all(part.isascii() and part.isdigit() for part in parts):
+        raise DesignError(field, "up to three whole numbers are expected, such as 4,2", shown(text))
+    return [int(part[:12]) for part in parts]
+
+
+def in_order(arguments: Sequence[str]) -> list[str]:
+    """Return the parameter names in the order in which a command line gives them.
+
+    Example:
+        >>> in_order(["k.cu", "--buffer", "x:float32:8:in", "--scalar=n:int32:8"])
+        ['x', 'n']
+    """
+    names = []
+    for position, argument in enumerate(arguments):
+        option, _, value = argument.partition("=")
+        if option in ("--buffer", "--scalar"):
+            text = value or (arguments[position + 1] if position + 1 < len(arguments) else "")
+            names.append(text.partition(":")[0])
+    return names
