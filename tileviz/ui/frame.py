@@ -22,6 +22,7 @@ class Page:
         icon: A material icon.
         group: The heading it stands under, "" for none.
         study: The study whose designs it opens, "" for none.
+        purpose: One sentence for Home.
     """
 
     script: str
@@ -29,6 +30,7 @@ class Page:
     icon: str
     group: str = ""
     study: str = ""
+    purpose: str = ""
 
 
 # Adding a page is one entry here and one file in pages/.
@@ -40,6 +42,8 @@ PAGES: tuple[Page, ...] = (
         ":material/swap_horiz:",
         group="Studies",
         study="permute",
+        purpose="One warp moves a tile from one layout to another: the reference's decision, what "
+        "hardware makes of it, the CUDA, and a run.",
     ),
 )
 

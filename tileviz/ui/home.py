@@ -45,6 +45,14 @@ def page() -> None:
                         _preset_card(preset)
 
 
+    st.html(html.section("Pages"))
+    for entry in frame.PAGES:
+        if entry.purpose:
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.page_link(entry.script, label=entry.title, icon=entry.icon)
+                st.html(f'<p class="tv-note">{html.text(entry.purpose)}</p>', width="stretch")
+
+
 @dataclass(frozen=True)
 class Summary:
     """A preset's picture and the one true number below it."""

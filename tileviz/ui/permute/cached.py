@@ -12,6 +12,7 @@ from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.export.snippets import standalone_cu
 from tileviz.studies.errors import NotRunnable
+from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.kernel import kernel
 from tileviz.studies.permute.plan import PermutePlan, plan
@@ -65,6 +66,12 @@ def code_of(design: PermuteDesign, k: int | None) -> Code:
     phases = [access for access in generated.predicted if not access.text.endswith("[i]")]
     lines = {access.op: access.line for access in phases if access.space == design.space}
     return Code(generated.source, standalone_cu(generated), lines.get("ld"), lines.get("st"))
+
+
+@lru_cache(maxsize=64)
+def formulas_of(design: PermuteDesign, k: int | None) -> tuple[tuple[str, str], ...]:
+    """Return a schedule's formula in each of its forms; one of them is cut from the CUDA."""
+    return explain.formulas(plan_of(design), k)
 
 
 def checked(design: PermuteDesign) -> DesignError | None:

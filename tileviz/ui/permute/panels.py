@@ -20,7 +20,7 @@ from tileviz.studies.permute import explain
 from tileviz.studies.permute.plan import PermutePlan, XorSchedule, xor_form
 from tileviz.ui import frame, html
 from tileviz.ui.permute import tables
-from tileviz.ui.permute.cached import Code, code_of, kernel_of
+from tileviz.ui.permute.cached import Code, code_of, formulas_of, kernel_of
 from tileviz.ui.run_panel import run_panel
 
 _K, _K_OF = "permute.k", "permute.k_of"
@@ -208,11 +208,13 @@ def _explanation(plan: PermutePlan, schedule: XorSchedule) -> None:
             f"lane {lane}, register {register}, k = {schedule.k}, {phase} phase",
         )
     )
-    st.html(tables.bits(explain.cell_bits(plan, schedule.k, phase, lane, register)))
-    st.html(tables.bits_legend())
+    rows = explain.cell_bits(plan, schedule.k, phase, lane, register)
+    st.html(tables.bits(rows))
+    if any(row.taken or row.changed for row in rows):
+        st.html(tables.bits_legend())
     _cell_controls(schedule)
     st.html(html.panel("The formula, three ways"))
-    st.html(tables.formulas(explain.formulas(plan, schedule.k)))
+    st.html(tables.formulas(formulas_of(plan.design, schedule.k)))
     st.html(html.panel("Why it is free" if not schedule.excess else "Why it is not free"))
     st.html(f'<p class="tv-body">{html.text(explain.why(plan, schedule.k))}</p>')
 
