@@ -106,7 +106,7 @@ def test_bad_options_are_named(source: str, change: list[str], field: str) -> No
     ("text", "words"),
     [
         ('#include "/etc/passwd"\n', "include"),
-        ("int broken(\n", "kernel.cu|expected|error"),
+        ('extern "C" __global__ void transpose() { int x = y; }', 'identifier "y" is undefined'),
         ("", "transpose"),
     ],
 )

@@ -39,8 +39,7 @@ def show_run(run: Any, console: Console | None = None) -> None:
         wrong = document["mismatch"]
         if wrong:
             out.print(Text(f"  at {wrong['index']}: want {wrong['want']}, got {wrong['got']}"))
-    for problem in document["problems"]:
-        out.print(Text(f"  {problem['kind']}: {problem['message']}"))
+    _say_problems(out, document["problems"])
     table = Table("line", "op", "executions", "predicted", "measured", "ideal", "note", box=None)
     for entry in document["accesses"]:
         measured = entry["measured"]
@@ -62,12 +61,15 @@ def show_trace(run: Any, console: Console | None = None) -> None:
     document = run.to_json()
     blocks = document["traced_blocks"]
     traced = "all blocks" if blocks == "all" else f"{len(blocks)} sampled blocks"
-    if document["problems"]:
+    if any(problem["kind"] == "compile" for problem in document["problems"]):
+        _say(out, Statement("error", "The kernel does not compile."))
+    elif document["problems"]:
         _say(out, Statement("error", "The kernel is at fault.", f"Traced {traced}."))
     else:
         _say(out, Statement("ok", "Ran to its end, no fault found.", f"Traced {traced}."))
-    for problem in document["problems"]:
-        out.print(Text(f"  {problem['kind']}: {problem['message']}"))
+    _say_problems(out, document["problems"])
+    if not document["accesses"]:
+        return
     table = Table("line", "access", "text", box=None)
     for head in ("executed", "wavefronts", "sectors", "ideal", "excess", "bytes used", "moved"):
         table.add_column(head, justify="right")
@@ -122,6 +124,14 @@ def _console() -> Console:
 def _say(out: Console, said: Statement) -> None:
     sentence = (f"{said.glyph} {said.sentence}", f"bold {_COLOURS[said.state]}")
     out.print(Text.assemble(sentence, f" {said.facts}" if said.facts else ""))
+
+
+def _say_problems(out: Console, problems: list[dict[str, Any]]) -> None:
+    for problem in problems:
+        line = problem["line"]
+        known = line is None or f"line {line}" in problem["message"]
+        where = "" if known else f" (line {line})"
+        out.print(Text(f"  {problem['kind']}: {problem['message']}{where}"))
 
 
 def _cost(side: dict[str, Any] | None, space: str) -> str:
