@@ -64,10 +64,11 @@ def fma(a: Float, b: Float, c: Float, out: Float) -> None:
         >>> bool(out[0] == np.float32(1.0))
         True
     """
-    product = a.astype(np.float64)
-    product *= b
-    addend = c.astype(np.float64)
-    round_sum(product, addend, out)
+    product, factor = a.astype(np.float64), b.astype(np.float64)
+    if len(product) < len(factor):  # one of them may stand for all lanes
+        product, factor = factor, product
+    product *= factor
+    round_sum(product, c.astype(np.float64), out)
 
 
 def round_sum(product: Double, addend: Double, out: Float) -> None:
@@ -157,7 +158,7 @@ def odd_float(value: Double) -> Float:
 
 def fma_directed(a: Float, b: Float, c: Float, mode: str) -> Float:
     """Return ``a * b + c`` in float32, rounded once as ``rn``, ``rz``, ``rm`` or ``rp`` says."""
-    product = a.astype(np.float64) * b
+    product = a.astype(np.float64) * b.astype(np.float64)
     addend = c.astype(np.float64)
     total = odd_sum(product, addend)
     if mode == "rm":
@@ -224,10 +225,10 @@ def _round_on_grid(top: Double, tail: Double, scale: NDArray[np.int64]) -> Doubl
     near = top + tail
     _, exponent = np.frexp(near)
     subnormal = exponent + scale < -1021
-    # Adding 1.5 * 2^52 grid steps moves the last bit of the sum onto the subnormal grid.
-    magic = np.ldexp(1.5, np.clip(52 - 1074 - scale, -1000, 1000).astype(np.int64))
+    # Adding 2^52 steps of the subnormal grid, of the same sign, puts the last bit onto that grid.
+    magic = np.copysign(np.ldexp(1.0, np.clip(52 - 1074 - scale, -1000, 1000)), top)
     upper, error = _two_sum(magic, top)
-    on_grid = (upper + odd_sum(error, tail)) - magic
+    on_grid = np.copysign((upper + odd_sum(error, tail)) - magic, near)
     kept = np.where(subnormal, on_grid, near)
     # Two steps, since one factor 2**scale may itself overflow or vanish.
     step = np.clip(scale, -1000, 1000)

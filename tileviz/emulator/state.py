@@ -13,6 +13,7 @@ from tileviz.emulator.memory import GlobalMemory, Region, Segment
 from tileviz.emulator.problems import Problem, Site
 
 if TYPE_CHECKING:
+    from tileviz.emulator.pending import PendingCopies
     from tileviz.emulator.races import RaceLog
     from tileviz.emulator.trace import Trace
 
@@ -34,6 +35,7 @@ class State:
         live_count: Their number.
         trace: Where accesses are recorded, or None for a batch that is not traced.
         races: The race check of shared memory, or None.
+        pending: Asynchronous copies under way, or None in a kernel that has none.
         notes: Problems that did not end the run, in order.
     """
 
@@ -53,6 +55,7 @@ class State:
         self.live_count = 0
         self.trace: Trace | None = None
         self.races: RaceLog | None = None
+        self.pending: PendingCopies | None = None
         self.notes: list[Problem] = []
         self._noted: set[tuple[object, ...]] = set()
         self._bases: dict[tuple[str, int], NDArray[np.int64]] = {}
@@ -65,6 +68,8 @@ class State:
         self.live_count = len(index)
         self.shared.reset()
         self.local.reset()
+        if self.pending is not None:
+            self.pending.reset()
         return self.lanes(index)
 
     def lanes(self, index: NDArray[np.intp]) -> Lanes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tileviz.emulator.emulation import StaticAccess
-from tileviz.emulator.ptx import WIDTH, Address, Function, Instruction, Symbol
+from tileviz.emulator.ptx import WIDTH, Address, Function, Immediate, Instruction, Symbol
 
 _COUNTED = ("shared", "global")
 
@@ -45,21 +45,25 @@ def _accesses(
         op = {"ldu": "ld", "red": "atom"}.get(name, name)
         vector = next((int(p[1]) for p in parts if p in ("v2", "v4", "v8")), 1)
         return [(space, op, WIDTH.get(parts[-1], 8) // 8 * vector)]
+    if name in ("ldmatrix", "stmatrix"):
+        count = next((p for p in parts if p in ("x1", "x2", "x4")), "x1")
+        return [("shared", f"{name}.{count}", 16)]
+    if name == "cp" and "global" in parts:
+        size = instruction.operands[2] if len(instruction.operands) > 2 else None
+        width = size.value if isinstance(size, Immediate) else 4
+        op = f"ldgsts.{'cg' if 'cg' in parts else 'ca'}"
+        return [("global", op, width), ("shared", op, width)]
     return []
 
 
 def _space(instruction: Instruction, symbols: dict[str, tuple[str, int]]) -> str | None:
     """Return ``shared``, ``global`` or ``generic``, or None for a space that is not counted."""
-    named = next(
-        (
-            space
-            for part in instruction.modifiers
-            if (space := part.partition("::")[0]) in (*_COUNTED, "local", "const", "param")
-        ),
-        None,
-    )
-    if named is not None:
-        return named if named in _COUNTED else None
+    for part in instruction.modifiers:
+        named = part.partition("::")[0]
+        if named in _COUNTED:
+            return named
+        if named in ("local", "const", "param"):
+            return None
     for operand in instruction.operands:
         if isinstance(operand, Address) and isinstance(operand.base, Symbol):
             named = symbols.get(operand.base.name, ("generic", 0))[0]

@@ -3,16 +3,32 @@
 A new opcode is a new function in the module of its kind, under `elementwise` or `operation`.
 """
 
-from tileviz.emulator.ops import arithmetic, barrier, convert, floating, integer, memory, move
+from tileviz.emulator.ops import (
+    arithmetic,
+    async_copy,
+    atomic,
+    barrier,
+    convert,
+    floating,
+    integer,
+    matrix,
+    memory,
+    move,
+    warp,
+)
 from tileviz.emulator.ops.registry import build
 
 __all__ = [
     "arithmetic",
+    "async_copy",
+    "atomic",
     "barrier",
     "build",
     "convert",
     "floating",
     "integer",
+    "matrix",
     "memory",
     "move",
+    "warp",
 ]

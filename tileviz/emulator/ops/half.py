@@ -139,3 +139,15 @@ def approximate(code: Opcode, kind: str) -> Elementwise:
     if code.name not in ("ex2", "tanh"):
         raise code.unsupported()
     return _lanewise(np.exp2 if code.name == "ex2" else np.tanh, kind, 1)
+
+
+def adder(kind: str) -> Function:
+    """Return ``a + b`` on arrays of the carrier of a half type, for atomics."""
+    run = _lanewise(_sum, kind, 2).function
+
+    def add(a: Array, b: Array) -> Array:
+        out = np.empty_like(a)
+        run(a, b, out)
+        return out
+
+    return add

@@ -149,7 +149,8 @@ def minimum(code: Opcode, kind: str) -> Elementwise:
     """``min`` and ``max`` of integers."""
     if kind not in _PLAIN:
         raise code.unsupported()
-    return Elementwise(np.minimum if code.name == "min" else np.maximum, (kind, kind), (kind,))
+    ufunc = np.minimum if code.name == "min" else np.maximum
+    return Elementwise(lambda a, b, out: ufunc(a, b, out=out), (kind, kind), (kind,))
 
 
 def negate(code: Opcode, kind: str) -> Elementwise:

@@ -11,6 +11,7 @@ from tileviz.emulator.binder import DTYPE
 from tileviz.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from tileviz.emulator.numerics import bfloat_to_float
 from tileviz.emulator.opcode import Opcode
+from tileviz.emulator.ops.integer import is_integer
 from tileviz.emulator.ops.registry import Elementwise, bits, copy, elementwise
 from tileviz.emulator.ptx import WIDTH, Pair, Vector
 
@@ -158,7 +159,7 @@ def comparison(code: Opcode, kind: str) -> Callable[..., Any]:
     """Return the function of ``(a, b[, out])`` that the comparison in an opcode names."""
     flush = code.has("ftz")
     name = code.need(*_COMPARE, *_UNSIGNED, *_UNORDERED, "num", "nan")
-    if kind[0] in "bus":
+    if is_integer(kind):
         if (
             name in _UNORDERED
             or name in ("num", "nan")
