@@ -10,6 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tileviz.cuda.kernel import Kernel
+from tileviz.dtypes import dtype
+from tileviz.memory import Accesses
 from tileviz.studies.design import validated
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.design import PermuteDesign
@@ -24,13 +26,14 @@ def planned(src: str, dst: str, **fields: Any) -> PermutePlan:
     )
 
 
+def phase_accesses(generated: Kernel) -> list[Accesses]:
+    """The predicted accesses of the read and of the write phase."""
+    return [access for access in generated.predicted if "reg" in generated.line(access.line or 0)]
+
+
 def phases(generated: Kernel) -> list[np.ndarray]:
     """Element positions of the read and of the write phase, ``[instruction, lane]``."""
-    return [
-        access.addresses // access.bytes
-        for access in generated.predicted
-        if "reg" in generated.line(access.line or 0)
-    ]
+    return [access.addresses // access.bytes for access in phase_accesses(generated)]
 
 
 @pytest.mark.oracle("tvm_permute_layout", section="codegen")
@@ -41,7 +44,8 @@ def test_printed_indices_touch_the_references_addresses(case: dict[str, Any]) ->
         for side in ("src_strides", "dst_strides")
     ]
     width = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "uint128"}[case["dtype_bytes"]]
-    generated = kernel(planned(*layouts, space="global", dtype=width))
+    decided = planned(*layouts, space="global", dtype=width)
+    generated = kernel(decided, decided.reference.k)
     read, write = phases(generated)
     assert read.tolist() == case["src_addr"]
     assert write.tolist() == case["dst_addr"]
@@ -52,7 +56,8 @@ def test_demo_addresses_of_every_stage(case: dict[str, Any]) -> None:
     demo = presets()[0].design
     assert isinstance(demo, PermuteDesign)
     global_demo = demo.model_copy(update={"space": "global"})
-    read, write = phases(kernel(plan(global_demo)))
+    decided = plan(global_demo)
+    read, write = phases(kernel(decided, decided.reference.k))
     rows = slice(4 * case["stage"], 4 * case["stage"] + 4)
     assert read[rows].tolist() == case["src_addr"]
     assert write[rows].tolist() == case["dst_addr"]
@@ -120,8 +125,8 @@ def test_stages_that_are_not_evenly_spaced_use_a_table() -> None:
         ({"dst": {"layout": "S[(4, 32):(4000000, 1)]"}}, "a buffer spans"),
         ({"dst": {"layout": "S[(4, 32):(100000, 1)]"}}, "bytes of shared memory"),
         (
-            {"src": {"layout": "S[(4, 48):(48, 1)]"}, "dst": {"layout": "S[(4, 48):(1, 4)]"}},
-            "rejects",
+            {"src": {"layout": "S[(4, 48):(48, 1)]"}, "dst": {"layout": "S[(4, 48):(1, 3)]"}},
+            r"rejects it: .*; ours: \(0, 1\) and \(3, 0\) share the destination offset 3",
         ),
     ],
 )
@@ -185,19 +190,24 @@ def test_printed_indices_move_what_the_layouts_say(fields: dict[str, Any]) -> No
     except NotRunnable as reason:
         assume("shared memory" not in str(reason))
         raise
-    read, write = phases(generated)
-    move = {}
-    start = _array_start(generated)
-    for source, target in zip(read.ravel(), (write - start).ravel(), strict=True):
-        move[int(source)] = int(target)
+    width = dtype(generated.buffers[0].dtype).bytes
+    read, write = (elements(access, width) for access in phase_accesses(generated))
+    start = _array_start(generated, width)
+    move = dict(zip(read.tolist(), (write - start).tolist(), strict=True))
     src = design.src.parsed.table()["m"].ravel()
     dst = design.dst.parsed.table()["m"].ravel()
     assert move == dict(zip(src.tolist(), dst.tolist(), strict=True))
+    assert len(read) == len(src)
 
 
-def _array_start(generated: Kernel) -> int:
+def elements(access: Accesses, width: int) -> np.ndarray:
+    """Every element position of the active lanes, those of a word one after the other."""
+    first = access.addresses[access.active] // width
+    return (first[:, None] + np.arange(access.bytes // width)).ravel()
+
+
+def _array_start(generated: Kernel, width: int) -> int:
     """Position of the shared array ``b`` behind ``a``, in elements; 0 elsewhere."""
     if "SRC_SPAN" not in generated.source:
         return 0
-    span, width = generated.buffers[0].count, generated.predicted[0].bytes
-    return -(-span * width // 16) * 16 // width
+    return -(-generated.buffers[0].count * width // 16) * 16 // width

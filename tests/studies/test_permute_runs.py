@@ -14,25 +14,22 @@ from tileviz.runners import Run, run_kernel
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import make_design, presets
 
+CONSTANT = ("SRC_AT", "DST_AT", "SRC_STAGE", "DST_STAGE")
 RUNNABLE = [preset for preset in presets() if preset.study == "permute"]
 
 
 def differences(run: Run) -> list[str]:
-    """Accesses whose measured totals differ from the predicted ones."""
+    """Accesses whose measured totals differ from the predicted ones; constant tables aside."""
     return [
         f"line {row['line']} {row['op']}.{row['space']}: {row['predicted']} != {row['measured']}"
         for row in run.to_json()["accesses"]
-        if row["predicted"] != row["measured"]
+        if row["predicted"] != row["measured"] and row["buffer"] not in CONSTANT
     ]
 
 
 @pytest.mark.parametrize("preset", RUNNABLE, ids=lambda preset: preset.name)
 def test_presets_run_verified_and_as_predicted(preset: Any) -> None:
-    try:
-        _, run = api.run(preset.design, on="emulator")
-    except NotRunnable:
-        assert preset.name == "permute-rejected"
-        return
+    _, run = api.run(preset.design, on="emulator")
     assert run.verified, run.to_json()["problems"]
     assert differences(run) == []
     assert run.to_json()["traced_blocks"] == "all"

@@ -1,21 +1,32 @@
-"""The permute plan in words and bits: what pages, reports and the shell print."""
+"""The permute plan in words: what pages, reports and the shell print."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
-import numpy as np
-
-from tileviz.dtypes import dtype as dtype_of
-from tileviz.memory import BANK_BYTES, BANKS, bank_load, shared_wavefronts
-from tileviz.studies.errors import NotRunnable
-from tileviz.studies.permute.kernel import kernel
-from tileviz.studies.permute.plan import PermutePlan, Phase, XorSchedule, xor_form
+from tileviz.studies.permute.plan import PermutePlan, Schedule
+from tileviz.studies.permute.reasons import BitRow, cell_bits, formulas, sentence, unit, why
 from tileviz.studies.permute.reference import REASONS
+from tileviz.studies.permute.schedule import Ours, OwnSchedule, XorSchedule
 from tileviz.studies.statement import State, Statement, TextTable
 
-PhaseName = Literal["read", "write"]
+__all__ = [
+    "BitRow",
+    "Card",
+    "KRow",
+    "cards",
+    "cell_bits",
+    "formulas",
+    "k_rows",
+    "placements",
+    "tables",
+    "unit",
+    "verdict",
+    "why",
+]
+
+_KINDS = {"xor": "XOR", "f2": "F2 formula", "table": "lookup table"}
+_SHORT = {"xor": "XOR", "f2": "formula", "table": "table"}
 
 
 @dataclass(frozen=True)
@@ -33,7 +44,7 @@ class KRow:
     """One row of the table of every k.
 
     Attributes:
-        label: ``"0"``, ``"1"``..., or ``"ideal"``.
+        label: ``"0"``, ``"1"``..., ``"ours"`` or ``"ideal"``.
         read: Cost of the read phase; likewise ``write``.
         result: Why this k fails, or that both phases are free.
         chosen: Whether this schedule runs.
@@ -49,30 +60,6 @@ class KRow:
     write_above: bool = False
 
 
-@dataclass(frozen=True)
-class BitRow:
-    """One step from a lane and register to a bank, bit by bit.
-
-    Attributes:
-        label: What the number is.
-        value: The number.
-        width: How many bits are shown.
-        taken: Bit positions that the XOR takes from the lane.
-        changed: Bit positions that the XOR sets.
-    """
-
-    label: str
-    value: int
-    width: int
-    taken: tuple[int, ...] = ()
-    changed: tuple[int, ...] = ()
-
-
-def unit(plan: PermutePlan) -> str:
-    """Return what a phase costs: wavefronts in shared memory, sectors in global."""
-    return "wavefronts" if plan.design.space == "shared" else "sectors"
-
-
 def verdict(plan: PermutePlan) -> Statement:
     """Return the one sentence that sums up a plan.
 
@@ -83,26 +70,76 @@ def verdict(plan: PermutePlan) -> Statement:
         ...                          "dst": {"layout": "S[(4, 32):(1, 4)]"}}))
         >>> verdict(demo).sentence
         'Conflict-free: read 4 wavefronts (ideal 4), write 4 (ideal 4).'
+        >>> other = plan(make_design({"study": "permute", "src": {"layout": "S[(8, 16):(16, 1)]"},
+        ...                           "dst": {"layout": "S[(8, 16):(1, 8)]"}}))
+        >>> verdict(other).sentence
+        'The reference declines; our schedule is conflict-free with 4 + 4 wavefronts.'
     """
-    chosen, reference = plan.chosen, plan.reference
+    chosen, reference, ours = plan.chosen, plan.reference, plan.ours
+    step = f"Check {_step(reference.reason)} of 16 decides." if reference.reason else ""
     if chosen is None:
         reason = REASONS[reference.reason or ""]
-        facts = f"Check {_step(reference.reason)} of 16 decides. {_sentence(plan.ours_reason)}"
+        facts = f"{step} {sentence(plan.ours_reason or '')}"
         return Statement("reject", f"The reference rejects this: {reason}.", facts)
+    if ours is not None and not _is_references(plan):
+        if reference.outcome == "reject":
+            reason = sentence(REASONS[reference.reason or ""])
+            facts = f"{reason} {step}"
+            return Statement("reject", f"The reference rejects this; {_own(plan, ours)}.", facts)
+        if reference.outcome == "fail":
+            claim = "The reference declines"
+        else:
+            paid = _pair(plan.judged or chosen)
+            claim = f"The reference accepts k = {reference.k} at {paid} {unit(plan)}"
+        return Statement("attention", f"{claim}; {_own(plan, ours)}.", _best_k(plan))
+    return _of_reference(plan, chosen)
+
+
+def _is_references(plan: PermutePlan) -> bool:
+    """Return whether the schedule that runs is the one the reference chose."""
+    return plan.reference.k is not None and plan.chosen is plan.schedules[plan.reference.k]
+
+
+def _own(plan: PermutePlan, ours: Ours) -> str:
+    """Say what our schedule reaches, as a clause."""
+    schedule = ours.schedule
+    xor = isinstance(schedule, XorSchedule)
+    who = schedule.label if xor else "our schedule"
+    costs = f"{_pair(schedule)} {unit(plan)}"
+    if plan.design.space == "global":
+        return f"{who} moves {costs}"
+    if schedule.read.n_way == schedule.write.n_way == 1 and not schedule.excess:
+        return f"{who} is conflict-free with {costs}"
+    if not schedule.excess:
+        return f"{who} needs {costs}, the least there is"
+    return f"{who}, the best found, needs {costs}"
+
+
+def _pair(schedule: Schedule) -> str:
+    return f"{schedule.read.cost} + {schedule.write.cost}"
+
+
+def _best_k(plan: PermutePlan) -> str:
+    best = plan.best_xor
+    if best is None or best is plan.chosen:
+        return "Per warp and stage."
+    return f"Best k needs {_pair(best)}."
+
+
+def _of_reference(plan: PermutePlan, chosen: Schedule) -> Statement:
+    """Return the verdict where the reference's own choice runs, or nothing better is known."""
     counts = (
         f"read {chosen.read.cost} {unit(plan)} (ideal {chosen.read.ideal}), "
         f"write {chosen.write.cost} (ideal {chosen.write.ideal})"
     )
-    plain = plan.schedules[0]
     facts = "Per warp and stage."
-    if chosen.k:
-        facts += f" Plain copy order (k = 0) needs {plain.read.cost} + {plain.write.cost}."
-    if reference.outcome == "fail":
-        return Statement(
-            "attention", f"The reference declines; its best order, k = {chosen.k}: {counts}.", facts
-        )
+    if isinstance(chosen, XorSchedule) and chosen.k:
+        facts += f" Plain copy order (k = 0) needs {_pair(plan.schedules[0])}."
+    if plan.reference.outcome == "fail":
+        claim = f"The reference declines; its best order, {chosen.label}"
+        return Statement("attention", f"{claim}: {counts}.", facts)
     if chosen.excess:
-        claim = f"The reference accepts k = {chosen.k}, yet hardware pays more"
+        claim = f"The reference accepts {chosen.label}, yet hardware pays more"
         return Statement("attention", f"{claim}: {counts}.", facts)
     free = "Conflict-free" if plan.design.space == "shared" else "Fully coalesced"
     return Statement("ok", f"{free}: {counts}.", facts)
@@ -117,44 +154,62 @@ def _reference_card(plan: PermutePlan) -> Card:
     who, reference = "Reference · warp_xor_swizzle", plan.reference
     if reference.outcome == "reject":
         token = reference.reason or ""
-        return Card(who, "reject", f"Rejects: {token}", _sentence(REASONS[token]))
+        return Card(who, "reject", f"Rejects: {token}", sentence(REASONS[token]))
     if reference.outcome == "fail":
         last = len(reference.free) - 1
         tried = "Tried k = 0" if last == 0 else f"Tried k = 0 to {last}"
         reads, writes = (any(phase) for phase in zip(*reference.free, strict=True))
         never = {(False, False): "neither phase is ever free", (True, False): "write never free"}
         never[False, True] = "read never free"
-        why = never.get((reads, writes), "never both phases at one k")
-        return Card(who, "attention", "Declines, no k frees both phases", f"{tried}; {why}")
+        why_not = never.get((reads, writes), "never both phases at one k")
+        return Card(who, "attention", "Declines, no k frees both phases", f"{tried}; {why_not}")
     lanes = f"{reference.registers} element{'s' * (reference.registers != 1)} per lane"
     facts = f"shift {reference.shift}, mask {reference.mask}, {lanes}"
     return Card(who, "ok", f"Accepts, k = {reference.k}", facts)
 
 
 def _hardware_card(plan: PermutePlan) -> Card:
-    chosen = plan.chosen
-    if chosen is None:
+    judged = plan.judged
+    if judged is None:
+        if plan.schedules:
+            plain = plan.schedules[0]
+            cost = f"{_pair(plain)} {unit(plan)}, excess {plain.excess}"
+            state: State = "attention" if plain.excess else "ok"
+            return Card("Hardware · plain order", state, cost, _rule(plain))
         return Card("Hardware", "reject", "No schedule to judge", "The reference gives none")
-    which = "that schedule" if plan.reference.outcome == "ok" else f"best k = {chosen.k}"
-    cost = f"{chosen.read.cost} + {chosen.write.cost} {unit(plan)}, excess {chosen.excess}"
-    state: State = "attention" if chosen.excess else "ok"
-    evidence = chosen.read.evidence
-    return Card(f"Hardware · {which}", state, cost, f"Rule {evidence.source}")
+    which = "that schedule" if plan.reference.outcome == "ok" else f"best k = {judged.k}"
+    cost = f"{_pair(judged)} {unit(plan)}, excess {judged.excess}"
+    state = "attention" if judged.excess else "ok"
+    return Card(f"Hardware · {which}", state, cost, _rule(judged))
+
+
+def _rule(schedule: Schedule) -> str:
+    return f"Rule {schedule.read.evidence.source}"
 
 
 def _ours_card(plan: PermutePlan) -> Card:
-    chosen = plan.chosen
-    if chosen is not None and not chosen.excess:
-        proof = f"Bound reached: no order needs fewer than {chosen.read.ideal} per phase"
-        return Card("Ours", "ok", "Same schedule, already optimal", proof)
-    return Card("Ours", "reject", "Not available yet", _sentence(plan.ours_reason))
+    ours = plan.ours
+    if ours is None:
+        return Card("Ours", "reject", "No schedule of ours", sentence(plan.ours_reason or ""))
+    schedule = ours.schedule
+    if _is_references(plan):
+        return Card("Ours", "ok", "Same schedule, already optimal", ours.proof)
+    name = schedule.label if isinstance(schedule, XorSchedule) else _KINDS[ours.kind]
+    cost = f"{_pair(schedule)} {unit(plan)}, excess {schedule.excess}"
+    state: State = "attention" if schedule.excess else "ok"
+    best = ours.proof.startswith(("Best", "Fewest", "Every"))
+    proof = ours.proof if best else f"Proof: {ours.proof[:1].lower()}{ours.proof[1:]}"
+    return Card(f"Ours · {name}", state, cost, proof)
 
 
 def k_rows(plan: PermutePlan) -> tuple[KRow, ...]:
-    """Return every k with its cost and the reason it fails, then the ideal."""
+    """Return every k with its cost and the reason it fails, then ours, then the ideal."""
+    shown: list[Schedule] = list(plan.schedules)
+    if plan.ours is not None and isinstance(plan.ours.schedule, OwnSchedule):
+        shown.append(plan.ours.schedule)
     rows = [
         KRow(
-            str(s.k),
+            "ours" if isinstance(s, OwnSchedule) else str(s.k),
             s.read.cost,
             s.write.cost,
             _result(s, plan),
@@ -162,30 +217,69 @@ def k_rows(plan: PermutePlan) -> tuple[KRow, ...]:
             s.read.excess > 0,
             s.write.excess > 0,
         )
-        for s in plan.schedules
+        for s in shown
     ]
-    if plan.schedules:
-        first = plan.schedules[0]
-        rows.append(KRow("ideal", first.read.ideal, first.write.ideal, ""))
+    if shown:
+        last = shown[-1]
+        rows.append(KRow("ideal", last.read.ideal, last.write.ideal, ""))
     return tuple(rows)
 
 
-def _result(schedule: XorSchedule, plan: PermutePlan) -> str:
+def _result(schedule: Schedule, plan: PermutePlan) -> str:
     """Say in one phrase what this k pays, and where the reference sees it otherwise."""
     parts = []
     for name, phase in (("read", schedule.read), ("write", schedule.write)):
         if phase.excess:
-            ways = phase.n_way is not None
+            ways = phase.n_way is not None and phase.n_way > 1
             parts.append(f"{name} {phase.n_way}-way" if ways else f"{name} {phase.excess} more")
     paid = ", ".join(parts)
+    if isinstance(schedule, OwnSchedule):
+        shared = plan.design.space == "shared"
+        return f"{_SHORT[schedule.kind]}, {paid or ('both free' if shared else 'both coalesced')}"
     if not paid:
         paid = "both phases free" if plan.design.space == "shared" else "both phases coalesced"
+    if not plan.reference.free:
+        return paid
     free = all(plan.reference.free[schedule.k])
     if free and parts:
         return f"{paid}; reference calls it free"
     if not free and not parts:
         return f"{paid}; reference sees conflicts"
     return paid
+
+
+def placements(plan: PermutePlan, lanes: int = 6) -> TextTable | None:
+    """Return what the first lanes of each group move: source offset to destination offset.
+
+    None where the schedule that runs is a formula.
+
+    Example:
+        >>> from tileviz.studies.registry import make_design
+        >>> from tileviz.studies.permute.plan import plan
+        >>> odd = plan(make_design({"study": "permute", "src": {"layout": "S[(4, 48):(48, 1)]"},
+        ...                         "dst": {"layout": "S[(4, 48):(1, 4)]"}}))
+        >>> table = placements(odd, 3)
+        >>> table.columns, table.rows[0]
+        (('group', 'lane 0', 'lane 1', 'lane 2', '…'), ('r0', '0→0', '1→4', '2→8', '…'))
+    """
+    schedule = plan.chosen
+    if not isinstance(schedule, OwnSchedule) or schedule.kind != "table":
+        return None
+    read, write = schedule.read.addresses_json(), schedule.write.addresses_json()
+    columns = ("group", *(f"lane {lane}" for lane in range(lanes)), "…")
+    rows = tuple(
+        (
+            f"r{r}",
+            *(_move(a, b) for a, b in zip(read[r][:lanes], write[r][:lanes], strict=True)),
+            "…",
+        )
+        for r in range(schedule.registers)
+    )
+    return TextTable("what each lane moves", columns, rows)
+
+
+def _move(source: int | None, target: int | None) -> str:
+    return "–" if source is None else f"{source}→{target}"
 
 
 def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
@@ -208,143 +302,5 @@ def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
     return tuple(found)
 
 
-def formulas(plan: PermutePlan, k: int | None = None) -> tuple[tuple[str, str], ...]:
-    """Return the row index j in the reference's form, as printed in CUDA, and bit by bit."""
-    schedule = plan.schedule(k)
-    if schedule is None:
-        return ()
-    rows = [("Reference", xor_form(schedule.k))]
-    try:
-        source = kernel(plan, schedule.k).source
-    except NotRunnable:
-        source = ""
-    printed = [
-        line.strip() for line in source.splitlines() if line.strip().startswith("const int j")
-    ]
-    if printed:
-        rows.append(("CUDA", printed[0].removeprefix("const int j = ").rstrip(";")))
-    bits = len(schedule.elements).bit_length() - 1
-    if bits:
-        rows.append(("Bits", ", ".join(_bit(schedule, b) for b in reversed(range(bits)))))
-    return tuple(rows)
-
-
-def _bit(schedule: XorSchedule, bit: int) -> str:
-    xor = f" ^ lane{schedule.shift + bit}" if bit < schedule.k else ""
-    return f"j{bit} = r{bit}{xor}"
-
-
-def cell_bits(
-    plan: PermutePlan, k: int | None, phase: PhaseName, lane: int, register: int
-) -> tuple[BitRow, ...]:
-    """Return the steps from one lane and register to its bank.
-
-    Args:
-        plan: A plan with schedules.
-        k: The schedule; None for the chosen one.
-        phase: Which phase's layout to go through.
-        lane: 0 to 31.
-        register: 0 to the elements per lane.
-
-    Raises:
-        ValueError: The plan has no schedule, or lane or register is outside it.
-    """
-    schedule = plan.schedule(k)
-    if schedule is None or not (0 <= lane < 32 and 0 <= register < len(schedule.elements)):
-        raise ValueError(f"no lane {lane}, register {register} in this plan")
-    part: Phase = schedule.read if phase == "read" else schedule.write
-    moved = (lane >> schedule.shift) & schedule.mask
-    row = register ^ moved
-    taken = tuple(range(schedule.shift, 5)) if schedule.k else ()
-    changed = tuple(range(schedule.k))
-    width = max(len(schedule.elements).bit_length() - 1, 1)
-    offset = int(part.offsets[register, lane])
-    rows = [BitRow("lane", lane, 5, taken=taken), BitRow("register r", register, width)]
-    if schedule.k:
-        shifted = xor_form(schedule.k).removeprefix("r ^ ")[1:-1]
-        rows.append(BitRow(shifted, moved, width, taken=changed))
-    rows.append(BitRow("j = r ^ above" if schedule.k else "j = r", row, width, changed=changed))
-    rows.append(BitRow(f"{_through(phase)} offset", offset, max(offset.bit_length(), 5)))
-    size = dtype_of(plan.design.tile_dtype("src")).bytes
-    bank = offset * size // BANK_BYTES % BANKS
-    rows.append(BitRow(_bank_label(size), bank, 5))
-    return tuple(rows)
-
-
-def _through(phase: PhaseName) -> str:
-    return "source" if phase == "read" else "destination"
-
-
-def _bank_label(size: int) -> str:
-    if size == BANK_BYTES:
-        return "bank = offset mod 32"
-    if size > BANK_BYTES:
-        return f"first bank = {size // BANK_BYTES}·offset mod 32"
-    return f"bank = offset/{BANK_BYTES // size} mod 32"
-
-
-def why(plan: PermutePlan, k: int | None = None) -> str:
-    """Say in a sentence or two why a schedule is free, or where its lanes meet.
-
-    Example:
-        >>> from tileviz.studies.registry import make_design
-        >>> from tileviz.studies.permute.plan import plan
-        >>> demo = plan(make_design({"study": "permute", "src": {"layout": "S[(4, 32):(32, 1)]"},
-        ...                          "dst": {"layout": "S[(4, 32):(1, 4)]"}}))
-        >>> why(demo, 0)
-        'In the write phase of register 0, lanes 0, 8, 16, 24 meet in bank 0: 4 passes for 1.'
-    """
-    schedule = plan.schedule(k)
-    if schedule is None:
-        return _sentence(REASONS[plan.reference.reason or ""])
-    for name, phase in (("read", schedule.read), ("write", schedule.write)):
-        if phase.excess:
-            return _clash(name, phase) if phase.n_way is not None else _scattered(name, phase)
-    if plan.design.space == "global":
-        return "Every request touches the fewest 32-byte sectors that can hold its bytes."
-    plain = plan.schedules[0]
-    if schedule.k == 0 or not plain.excess:
-        return "In every register the lanes of a group already meet different banks."
-    name, phase = ("write", plain.write) if plain.write.excess else ("read", plain.read)
-    low = schedule.shift
-    lanes = f"bit {low}" if low == 4 else f"bits {low} to 4"
-    return (
-        f"Without the XOR, {phase.n_way} lanes of the {name} phase meet in one bank. "
-        f"Lane {lanes} fill the bank bits left empty: 32 lanes, 32 banks, in every register."
-    )
-
-
-def _clash(name: str, phase: Phase) -> str:
-    """Name the lanes that meet in the busiest bank of the busiest register."""
-    accesses = phase.accesses
-    passes = shared_wavefronts(accesses)
-    register = int(np.argmax(passes.n_way))
-    load = bank_load(accesses)[register]
-    lane = int(np.argmax(load))
-    width = max(accesses.bytes, BANK_BYTES)
-    slots = BANKS * BANK_BYTES // width
-    units = accesses.addresses[register] // width
-    size = 32 * BANK_BYTES // width
-    group = slice(lane // size * size, lane // size * size + size)
-    meet = np.arange(32)[group][(units[group] - units[lane]) % slots == 0]
-    bank = int(accesses.addresses[register, lane] // BANK_BYTES % BANKS)
-    shown = ", ".join(map(str, meet[:8].tolist())) + (", ..." if len(meet) > 8 else "")
-    return (
-        f"In the {name} phase of register {register}, lanes {shown} meet in bank {bank}: "
-        f"{int(load[lane])} passes for 1."
-    )
-
-
-def _scattered(name: str, phase: Phase) -> str:
-    return (
-        f"The {name} phase moves {phase.cost} sectors where {phase.ideal} could hold its bytes: "
-        "neighbouring lanes are far apart."
-    )
-
-
 def _step(token: str | None) -> int:
     return list(REASONS).index(token or "") + 1
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

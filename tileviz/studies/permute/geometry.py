@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.layouts import TileLayout, region_addresses
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.design import PermuteDesign
-from tileviz.studies.permute.reference import Alignment, decide, element_offsets
+from tileviz.studies.permute.moves import NoSchedule, move_of
+from tileviz.studies.permute.reference import decide
 
 # A negative address moves the buffer's origin by whole 128-byte rows, so that no bank changes.
 _ROW_BYTES = 128
@@ -22,14 +22,14 @@ class Side:
     """One side of the move.
 
     Attributes:
-        strides: Element stride of each aligned dimension.
+        strides: Element stride of each of the geometry's extents; None where the region has none.
         origin: Position in the buffer of address 0, in elements.
         bases: Position in the buffer of each stage's first element.
         span: Elements allocated.
         positions: Position of every element, int64 ``[stage, element]``.
     """
 
-    strides: tuple[int, ...]
+    strides: tuple[int, ...] | None
     origin: int
     bases: tuple[int, ...]
     span: int
@@ -44,11 +44,18 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Geometry:
-    """Both sides of the move, cut alike in every stage."""
+    """Both sides of the move.
+
+    Attributes:
+        extents: Extents in which the elements of a stage count, row-major.
+        src: The source; likewise ``dst``.
+        aligned: Whether the reference's cut addresses these very elements, in every stage.
+    """
 
     extents: tuple[int, ...]
     src: Side
     dst: Side
+    aligned: bool
 
     @property
     def has_gaps(self) -> bool:
@@ -60,81 +67,47 @@ def geometry(design: PermuteDesign, element_bytes: int) -> Geometry:
     """Return where every stage's elements lie.
 
     Args:
-        design: A design that the reference does not reject.
+        design: A design whose two sides name one move.
         element_bytes: Bytes per element.
 
     Raises:
-        NotRunnable: A layout uses thread axes, or a stage has another form than the first.
+        NotRunnable: There is no one-to-one move in memory, and why.
     """
-    stages = [_aligned(design, stage) for stage in range(design.stage_count)]
-    first = stages[0]
-    if not first.memory_only:
-        raise NotRunnable(
-            "a layout maps to thread or tensor axes, which are not memory: "
-            "the reference accepts this and would generate wrong code"
-        )
-    for number, stage in enumerate(stages):
-        same = (stage.extents, stage.src_strides, stage.dst_strides)
-        if same != (first.extents, first.src_strides, first.dst_strides):
-            raise NotRunnable(f"stage {number} has another form than stage 0 in these layouts")
-    _check_slices(design, stages)
-    ranges = [_range(design.src.parsed), _range(design.dst.parsed)]
+    cuts, moves = [], []
+    for stage in range(design.stage_count):
+        reference = decide(design, stage)
+        cuts.append(reference.alignment)
+        try:
+            moves.append(move_of(design, reference, stage))
+        except NoSchedule as reason:
+            raise NotRunnable(str(reason)) from None
+    forms = {
+        (cut.extents, cut.src_strides, cut.dst_strides) if cut and move.aligned else None
+        for cut, move in zip(cuts, moves, strict=True)
+    }
+    form = forms.pop() if len(forms) == 1 else None
+    extents, src_strides, dst_strides = form or (moves[0].extents, None, None)
+    ranges = [design.src.parsed.address_range(), design.dst.parsed.address_range()]
     if design.in_place:
         ranges = [(min(r[0] for r in ranges), max(r[1] for r in ranges))] * 2
     unit = max(_ROW_BYTES // element_bytes, 1)
     src, dst = (
-        _side(first, strides, bases, -(low // unit) * unit if low < 0 else 0, high)
-        for strides, bases, (low, high) in zip(
-            (first.src_strides, first.dst_strides),
-            ([s.src_base for s in stages], [s.dst_base for s in stages]),
+        _side(strides, offsets, -(low // unit) * unit if low < 0 else 0, high)
+        for strides, offsets, (low, high) in zip(
+            (src_strides, dst_strides),
+            ([move.source for move in moves], [move.target for move in moves]),
             ranges,
             strict=True,
         )
     )
-    return Geometry(first.extents, src, dst)
-
-
-def _aligned(design: PermuteDesign, stage: int) -> Alignment:
-    reference = decide(design, stage)
-    if reference.outcome == "reject" or reference.alignment is None:
-        raise NotRunnable(f"the reference rejects stage {stage} ({reference.reason})")
-    return reference.alignment
-
-
-def _check_slices(design: PermuteDesign, stages: list[Alignment]) -> None:
-    """Refuse where the reference's slice is not the region: it would move the wrong elements."""
-    sides: tuple[Literal["src", "dst"], ...] = ("src", "dst")
-    for number, stage in enumerate(stages):
-        strides = {"src": stage.src_strides, "dst": stage.dst_strides}
-        base = {"src": stage.src_base, "dst": stage.dst_base}
-        for side in sides:
-            tile = design.src if side == "src" else design.dst
-            region = [(begin, end or 0) for begin, end in design.region(side, number)]
-            true = region_addresses(tile.parsed, tile.extents, region)["m"].ravel()
-            if not np.array_equal(true, element_offsets(stage.extents, strides[side]) + base[side]):
-                raise NotRunnable(
-                    f"the reference cuts the {side} region of stage {number} wrongly: "
-                    "its layout of the region addresses other elements"
-                )
-
-
-def _range(layout: object) -> tuple[int, int]:
-    """Return the lowest and highest address a layout maps to."""
-    assert isinstance(layout, TileLayout)
-    low = high = sum(value for _, value in layout.offset)
-    for extent, stride, _ in layout.shard:
-        reach = (extent - 1) * stride
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    return low, high
+    return Geometry(extents, src, dst, all(move.aligned for move in moves))
 
 
 def _side(
-    first: Alignment, strides: tuple[int, ...], bases: list[int], origin: int, high: int
+    strides: tuple[int, ...] | None, offsets: list[NDArray[np.int64]], origin: int, high: int
 ) -> Side:
-    moved = tuple(base + origin for base in bases)
-    elements = element_offsets(first.extents, strides)
-    positions = np.asarray(moved, dtype=np.int64)[:, None] + elements
-    return Side(strides, origin, moved, high + origin + 1, positions)
+    positions = np.stack(offsets) + origin
+    return Side(strides, origin, tuple(positions[:, 0].tolist()), high + origin + 1, positions)
 
 
 def stages_clash(geometry: Geometry, in_place: bool) -> Literal["read", "write"] | None:

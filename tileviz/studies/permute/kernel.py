@@ -8,30 +8,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.cuda.expr import Const, Expr, Lookup, Var, bit_field
 from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference, Role
 from tileviz.cuda.templates import Rendered, render
 from tileviz.dtypes import DType
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import LANES, Accesses, Space
 from tileviz.studies.errors import NotRunnable
-from tileviz.studies.permute.geometry import Geometry, Side, geometry, stages_clash
-from tileviz.studies.permute.plan import PermutePlan, XorSchedule, xor_form
+from tileviz.studies.permute.geometry import Geometry, geometry, stages_clash
+from tileviz.studies.permute.indexing import Indexing, indexing_of
+from tileviz.studies.permute.plan import Key, PermutePlan, xor_form
 from tileviz.studies.permute.reference import REASONS
+from tileviz.studies.permute.schedule import OwnSchedule, Schedule, XorSchedule
 
 STATIC_SHARED_BYTES = 48 * 1024
 MAX_SHARED_BYTES = 227 * 1024
 MAX_SPAN = 1 << 22
+# Positions listed in an exported program's check, where layouts have no strides to print.
+_MAX_LISTED = 1 << 14
 
-_LANE, _STAGE = "lane", "s"
+# CUDA type of a 4-byte word of smaller elements.
+_WORD = "unsigned int"
 
 
-def kernel(plan: PermutePlan, k: int | None = None) -> Kernel:
+def kernel(plan: PermutePlan, k: Key | None = None) -> Kernel:
     """Generate the kernel of a plan.
 
     Args:
         plan: A permute plan.
-        k: The XOR schedule to use; None for the plan's choice.
+        k: The XOR schedule to use, ``"ours"``, or None for the plan's choice.
 
     Returns:
         A kernel of one block. ``src`` and ``dst`` (in place: ``data``) are allocated by span; an
@@ -52,8 +56,11 @@ def kernel(plan: PermutePlan, k: int | None = None) -> Kernel:
     """
     schedule = plan.schedule(k)
     if schedule is None:
-        token = plan.reference.reason or ""
-        raise NotRunnable(f"the reference rejects it: {REASONS[token]}; {plan.ours_reason}")
+        reason = plan.ours_reason or ""
+        token = plan.reference.reason
+        if token:
+            reason = f"the reference rejects it: {REASONS[token]}; ours: {reason}"
+        raise NotRunnable(reason)
     builder = _Builder.of(plan, schedule)
     rendered = builder.render()
     return Kernel(
@@ -74,19 +81,28 @@ class _Builder:
     """The parts of one kernel; everything printed or predicted is derived from these."""
 
     plan: PermutePlan
-    schedule: XorSchedule
+    schedule: Schedule
     geometry: Geometry
     element: DType
+    indexing: Indexing
 
     @classmethod
-    def of(cls, plan: PermutePlan, schedule: XorSchedule) -> _Builder:
+    def of(cls, plan: PermutePlan, schedule: Schedule) -> _Builder:
         design = plan.design
         element = dtype_of(design.tile_dtype("src"))
+        if max(design.block[1:]) > 1:
+            raise NotRunnable("kernels are generated for blocks with threads in x only")
         placed = geometry(design, element.bytes)
+        if plan.judged is not None and isinstance(schedule, XorSchedule) and not placed.aligned:
+            raise NotRunnable(
+                "the reference cuts a region wrongly: its layout of the region addresses other "
+                "elements"
+            )
         span = max(placed.src.span, placed.dst.span)
         if span > MAX_SPAN:
             raise NotRunnable(f"a buffer spans {span} elements; at most {MAX_SPAN} are run")
-        builder = cls(plan, schedule, placed, element)
+        indexing = indexing_of(schedule, placed, design.stage_count)
+        builder = cls(plan, schedule, placed, element, indexing)
         if builder.staging_bytes > MAX_SHARED_BYTES:
             needed = f"{builder.staging_bytes} bytes of shared memory"
             raise NotRunnable(f'needs {needed}, at most {MAX_SHARED_BYTES}; try space "global"')
@@ -109,7 +125,17 @@ class _Builder:
 
     @property
     def registers(self) -> int:
-        return len(self.schedule.elements)
+        return self.schedule.registers
+
+    @property
+    def width(self) -> int:
+        """Bytes per lane and access: an element's, or a word's."""
+        return self.schedule.read.bytes
+
+    @property
+    def type(self) -> str:
+        """CUDA type of what a lane moves."""
+        return self.element.cuda if self.width == self.element.bytes else _WORD
 
     @property
     def gaps(self) -> bool:
@@ -152,34 +178,17 @@ class _Builder:
 
     # -- indices --------------------------------------------------------------------------------
 
-    @property
-    def row(self) -> Expr:
-        """Which 32 elements register r holds: the XOR of the schedule."""
-        lane, r = Var(_LANE, LANES), Var("r", self.registers)
-        return r ^ ((lane >> self.schedule.shift) & self.schedule.mask)
-
-    def index(self, side: Side, name: str) -> tuple[Expr, Lookup | None]:
-        """Return the position read or written, and the table of stage bases it needs, if any."""
-        row = Var("j" if self.schedule.k else "r", self.registers)
-        element = _linear(self.geometry.extents, side.strides, Var(_LANE, LANES), row)
-        stage, step = Var(_STAGE, self.stages), side.step
-        if step is None:
-            table = Lookup(f"{name}_STAGE", side.bases, stage)
-            return table + element, table
-        return stage * step + element + side.bases[0], None
-
     def predicted(self, rendered: Rendered) -> tuple[Accesses, ...]:
         """Evaluate every printed access, in program order."""
         found = []
-        src, dst = self.geometry.src, self.geometry.dst
         for name in self.arrays:
             origin, span = self._outer(name)
             if name != "b" or self.gaps:
                 line = rendered.lines[f"{name}_in"]
                 found += self._copied(origin, "global", "ld", span, line)
                 found += self._copied(name, "shared", "st", span, line)
-        for mark, op, side in (("read", "ld", src), ("write", "st", dst)):
-            found.append(self._phase(mark, op, side, rendered.lines[mark]))
+        for mark, op in (("read", "ld"), ("write", "st")):
+            found.append(self._phase(mark, op, rendered.lines[mark]))
         for name in self.arrays:
             origin, span = self._outer(name)
             if name != "a":
@@ -194,24 +203,36 @@ class _Builder:
             return "data", self.geometry.dst.span
         return ("src", self.geometry.src.span) if array == "a" else ("dst", self.geometry.dst.span)
 
-    def _phase(self, mark: str, op: str, side: Side, line: int) -> Accesses:
-        index, _ = self.index(side, "SRC" if mark == "read" else "DST")
-        lane = np.arange(LANES, dtype=np.int64)
-        r = np.arange(self.registers, dtype=np.int64)[:, None]
-        s = np.arange(self.stages, dtype=np.int64)[:, None, None]
-        row = self.row.evaluate({_LANE: lane, "r": r})
-        where = index.evaluate({_LANE: lane, "r": r, "j": row, _STAGE: s})
-        full = np.broadcast_to(where, (self.stages, self.registers, LANES)).reshape(-1, LANES)
+    def _phase(self, mark: str, op: str, line: int) -> Accesses:
+        index = self.indexing.read if mark == "read" else self.indexing.write
+        items = self.indexing.evaluate(index, self.registers, self.stages)
+        active = self.schedule.read.active
         name = self._holder(mark)
         return Accesses.of(
-            full * self.element.bytes + self.arrays.get(name, 0),
+            items * self.width + self.arrays.get(name, 0),
+            active=None if active is None else np.tile(active, (self.stages, 1)),
             space=self.plan.design.space,
             op=op,
-            bytes=self.element.bytes,
+            bytes=self.width,
             line=line,
-            text=f"{name}[{index}]",
+            text=f"{self._pointer(mark)}[{index}]",
             buffer=name,
         )
+
+    def _pointer(self, mark: str) -> str:
+        """Return what the access goes through: the array, or the same seen as words."""
+        name = self._holder(mark)
+        return name if self.type == self.element.cuda else f"{name}_words"
+
+    def _words(self) -> list[tuple[str, str, str]]:
+        """Return the pointers to words: type, name, and what they point into."""
+        if self.type == self.element.cuda:
+            return []
+        holders = (self._holder(mark) for mark in ("read", "write"))
+        kinds = dict.fromkeys(holders, f"{_WORD}*")
+        if not self.plan.design.in_place and not self.shared:
+            kinds["src"] = f"const {_WORD}*"
+        return [(kind, f"{name}_words", name) for name, kind in kinds.items()]
 
     def _holder(self, mark: str) -> str:
         if self.plan.design.in_place:
@@ -239,35 +260,43 @@ class _Builder:
     def render(self) -> Rendered:
         """Fill in the template."""
         design = self.plan.design
-        read, src_table = self.index(self.geometry.src, "SRC")
-        write, dst_table = self.index(self.geometry.dst, "DST")
+        indexing = self.indexing
         return render(
             "permute.cu.jinja",
             header=self._header(),
             constants=self._constants(),
-            tables=[table for table in (src_table, dst_table) if table],
+            tables=indexing.tables,
             threads=design.block[0],
             warps=self.warps,
             barrier="__syncthreads();" if self.warps > 1 else "__syncwarp();",
             looped=self.looped,
             registers=self.registers,
             type=self.element.cuda,
+            item=self.type,
+            words=self._words(),
             parameters=self._parameters(),
             dynamic=bool(self.dynamic_bytes),
             arrays=[self._array(name, at) for name, at in self.arrays.items()],
-            xor_row=str(self.row) if self.schedule.k else "",
-            read=f"{self._holder('read')}[{read}]",
-            write=f"{self._holder('write')}[{write}]",
+            step=indexing.step,
+            guard=indexing.guard,
+            read=f"{self._pointer('read')}[{indexing.read}]",
+            write=f"{self._pointer('write')}[{indexing.write}]",
         )
 
     def host_reference(self) -> str:
         """Return the move in C++, straight from both layouts."""
         placed = self.geometry
+        tables: list[list[int]] = []
+        if placed.src.strides is None or placed.dst.strides is None:
+            if placed.src.positions.size > _MAX_LISTED:
+                return ""
+            tables = [side.positions.ravel().tolist() for side in (placed.src, placed.dst)]
         return render(
             "permute_reference.cpp.jinja",
             extents=placed.extents,
             src=placed.src,
             dst=placed.dst,
+            tables=tables,
             volume=placed.src.positions.shape[1],
             stages=self.stages,
             width=self.element.bytes,
@@ -279,8 +308,11 @@ class _Builder:
         lines = [f"{design.src.parsed} -> {design.dst.parsed}", design.tile_dtype("src")]
         if self.stages > 1:
             lines[1] += f", {self.stages} stages"
-        lines[1] += f", {'in place, ' if design.in_place else ''}{self.registers} per lane"
-        if schedule.k:
+        words = "" if self.width == self.element.bytes else " words"
+        lines[1] += f", {'in place, ' if design.in_place else ''}{self.registers}{words} per lane"
+        if isinstance(schedule, OwnSchedule):
+            lines.append(self._own_header(schedule))
+        elif schedule.k:
             form = xor_form(schedule.k, "l")
             lines.append(
                 f"Lane l holds element l + 32 * j in register r, j = {form}: k = {schedule.k}."
@@ -289,12 +321,30 @@ class _Builder:
             lines.append("Lane l holds element l + 32 * r in register r: k = 0, no XOR.")
         return lines
 
+    @property
+    def _what(self) -> str:
+        return "elements" if self.width == self.element.bytes else "4-byte words"
+
+    def _own_header(self, schedule: OwnSchedule) -> str:
+        what = "element" if self.width == self.element.bytes else "4-byte word"
+        if self.indexing.step is None and schedule.kind == "f2":
+            return f"Lane l holds {what} l + 32 * r in register r."
+        if schedule.kind == "f2":
+            name, form = self.indexing.step or ("", "")
+            whole = f"{what} {name}" if name == "e" else f"{what} lane + 32 * {name}"
+            return f"Lane and register hold {whole}, {name} = {form}."
+        groups = self.plan.ours.groups if self.plan.ours else 0
+        many = f"{groups} access group{'s' * (groups != 1)}"
+        return f"A table of {many}, in constant memory: what each lane holds in each register."
+
     def _constants(self) -> list[tuple[str, int, str]]:
         constants = []
         if self.looped:
             constants.append(("STAGES", self.stages, ""))
-        if self.registers > 1:
-            constants.append(("REGISTERS", self.registers, "elements per lane"))
+        if self.registers > 1 or self.indexing.guard:
+            constants.append(("REGISTERS", self.registers, f"{self._what} per lane"))
+        if self.indexing.none is not None:
+            constants.append(("NONE", self.indexing.none, "no element for this lane"))
         constants += [(_span(name), self._outer(name)[1], "") for name in self.arrays]
         return constants
 
@@ -329,38 +379,6 @@ def _rounds(span: int, threads: int) -> NDArray[np.int64]:
     """Return the indices of a strided copy loop, one row a warp and round, none all inactive."""
     index = np.arange(-(-span // threads) * threads, dtype=np.int64).reshape(-1, LANES)
     return index[index[:, 0] < span]
-
-
-def _linear(extents: tuple[int, ...], strides: tuple[int, ...], lane: Var, row: Var) -> Expr:
-    """Return the offset of element ``lane + 32 * row`` as a sum of strided bit fields.
-
-    The volume is a power of two, hence every extent is, and every digit of the coordinate is a
-    run of bits of the element number: some from the lane, the rest from the row.
-    """
-    lane_bits = LANES.bit_length() - 1
-    row_bits = (row.limit or 1).bit_length() - 1
-    weights: list[int] = []
-    for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
-        weights += [stride << bit for bit in range(extent.bit_length() - 1)]
-    terms = _fields(row, weights[lane_bits : lane_bits + row_bits])
-    terms += _fields(lane, weights[:lane_bits])
-    total: Expr = Const(0)
-    # Largest stride first, as people write a pitch before a column.
-    for field, weight in sorted(terms, key=lambda term: -abs(term[1])):
-        total = total + field * weight
-    return total
-
-
-def _fields(variable: Var, weights: list[int]) -> list[tuple[Expr, int]]:
-    """Return fields of bits and their weights; bits of doubling weight share a field."""
-    fields = []
-    start = 0
-    for end in range(1, len(weights) + 1):
-        if end < len(weights) and weights[end] == 2 * weights[end - 1]:
-            continue
-        fields.append((bit_field(variable, start, end - start), weights[start]))
-        start = end
-    return fields
 
 
 def _reference(placed: Geometry, in_place: bool, element: DType) -> Reference:

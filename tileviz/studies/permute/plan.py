@@ -1,99 +1,26 @@
-"""The permute plan: the reference's decision, and what hardware makes of its schedule."""
+"""The permute plan: the reference's decision, what hardware makes of it, and our own schedule."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.dtypes import dtype as dtype_of
-from tileviz.memory import LANES, Accesses, Evidence, Space, Verdict, judge
+from tileviz.memory import LANES, Accesses, Verdict, judge
 from tileviz.studies.permute.design import PermuteDesign
-from tileviz.studies.permute.reference import Reference, decide, element_offsets, xor_elements
+from tileviz.studies.permute.moves import Move, NoSchedule, aligned_offsets, move_of
+from tileviz.studies.permute.ours import own_schedule
+from tileviz.studies.permute.reference import Reference, decide, xor_elements
+from tileviz.studies.permute.schedule import Ours, OwnSchedule, Phase, Schedule, XorSchedule
 
-NO_OURS = "our own schedule is not built yet; the reference's XOR family is judged instead"
+__all__ = ["Ours", "OwnSchedule", "PermutePlan", "Phase", "Schedule", "XorSchedule", "plan"]
 
-
-@dataclass(frozen=True, eq=False)
-class Phase:
-    """One phase (read or write) of a schedule, per warp and stage.
-
-    Attributes:
-        offsets: Element offsets, int64 ``[register, lane]``.
-        space: Shared or global memory.
-        op: ``ld`` or ``st``.
-        bytes: Bytes per element.
-        cost: Wavefronts in shared memory, sectors in global memory.
-        ideal: The least any schedule can reach.
-        n_way: Most passes one group of lanes needs; None for global memory.
-        evidence: How well the rule is known.
-    """
-
-    offsets: NDArray[np.int64]
-    space: Space
-    op: str
-    bytes: int
-    cost: int
-    ideal: int
-    n_way: int | None
-    evidence: Evidence
-
-    @cached_property
-    def accesses(self) -> Accesses:
-        """The phase as byte accesses, one instruction a register."""
-        addresses = self.offsets * self.bytes
-        return Accesses.of(addresses, space=self.space, op=self.op, bytes=self.bytes)
-
-    @property
-    def excess(self) -> int:
-        """Cost above the ideal."""
-        return self.cost - self.ideal
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``read`` or ``write`` object of the results."""
-        if self.space == "shared":
-            return {"wavefronts": self.cost, "ideal": self.ideal}
-        return {"wavefronts": None, "ideal": self.ideal, "sectors": self.cost}
-
-
-@dataclass(frozen=True, eq=False)
-class XorSchedule:
-    """Lane ``l`` holds in register ``r`` element ``l + 32 * (r ^ ((l >> shift) & mask))``.
-
-    Attributes:
-        k: Number of lane bits that the XOR uses; 0 is the plain order.
-        elements: Element per register and lane, int64 ``[register, lane]``.
-        read: The read phase, through the source layout.
-        write: The write phase, through the destination layout.
-    """
-
-    k: int
-    elements: NDArray[np.int64]
-    read: Phase
-    write: Phase
-
-    @property
-    def shift(self) -> int:
-        """Right shift of the lane."""
-        return 5 - self.k
-
-    @property
-    def mask(self) -> int:
-        """Mask of the shifted lane."""
-        return (1 << self.k) - 1
-
-    @property
-    def cost(self) -> int:
-        """Cost of both phases."""
-        return self.read.cost + self.write.cost
-
-    @property
-    def excess(self) -> int:
-        """Excess of both phases."""
-        return self.read.excess + self.write.excess
+Key = int | Literal["ours"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,32 +30,65 @@ class PermutePlan:
     Attributes:
         design: The design.
         reference: The reference's decision for the first stage.
-        schedules: The XOR schedule for every k; empty where the reference rejects.
-        ours_reason: Why there is no schedule of our own.
+        schedules: The XOR schedule for every k. Where the reference rejects a move that has a
+            schedule, the plain order alone, for comparison; where nothing has, empty.
     """
 
     design: PermuteDesign
     reference: Reference
     schedules: tuple[XorSchedule, ...]
-    ours_reason: str = NO_OURS
+    _own: Ours | NoSchedule
+
+    @property
+    def ours(self) -> Ours | None:
+        """Our own answer, or None with ``ours_reason``."""
+        return self._own if isinstance(self._own, Ours) else None
+
+    @property
+    def ours_reason(self) -> str | None:
+        """Why there is no schedule of ours, as a clause; None where there is one."""
+        return None if isinstance(self._own, Ours) else str(self._own)
 
     @cached_property
-    def chosen(self) -> XorSchedule | None:
-        """The schedule that runs: the reference's, else the cheapest on hardware."""
-        if not self.schedules:
-            return None
+    def chosen(self) -> Schedule | None:
+        """The schedule that runs: ours, else the reference's, else the cheapest on hardware."""
+        if self.ours is not None:
+            return self.ours.schedule
         if self.reference.k is not None:
             return self.schedules[self.reference.k]
-        return min(self.schedules, key=lambda schedule: schedule.cost)
+        return self.best_xor
 
-    def schedule(self, k: int | None) -> XorSchedule | None:
-        """Return the schedule for ``k``, or the chosen one for None."""
-        return self.chosen if k is None else self.schedules[k]
+    @property
+    def best_xor(self) -> XorSchedule | None:
+        """The cheapest schedule of the reference's family on hardware."""
+        return min(self.schedules, key=lambda schedule: schedule.cost, default=None)
+
+    @property
+    def judged(self) -> XorSchedule | None:
+        """The schedule of the reference's that hardware judges: its choice, else its best k."""
+        if self.reference.outcome == "reject":
+            return None
+        return self.best_xor if self.reference.k is None else self.schedules[self.reference.k]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Extents in which a schedule's ``elements`` count, row-major."""
+        if self.reference.alignment is not None:
+            return self.reference.alignment.extents
+        return tuple((end or 0) - begin for begin, end in self.design.region("dst"))
+
+    def schedule(self, k: Key | None) -> Schedule | None:
+        """Return the schedule for ``k``, ours for ``"ours"``, or the chosen one for None."""
+        if k is None:
+            return self.chosen
+        if k == "ours":
+            return None if self.ours is None else self.ours.schedule
+        return self.schedules[k]
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``permute`` object of the results."""
-        reference, chosen = self.reference, self.chosen
-        accepted = chosen if reference.outcome == "ok" else None
+        reference, judged = self.reference, self.judged
+        accepted = judged if reference.outcome == "ok" else None
         return {
             "study": "permute",
             "reference": {
@@ -139,29 +99,29 @@ class PermutePlan:
                 "mask": reference.mask,
                 "elements_per_lane": reference.registers,
                 "free": [list(pair) for pair in reference.free],
-                "src_addr": accepted.read.offsets.tolist() if accepted else None,
-                "dst_addr": accepted.write.offsets.tolist() if accepted else None,
+                "src_addr": accepted.read.addresses_json() if accepted else None,
+                "dst_addr": accepted.write.addresses_json() if accepted else None,
             },
             "hardware": None
-            if chosen is None
+            if judged is None
             else {
-                "k": chosen.k,
-                "read": chosen.read.to_json(),
-                "write": chosen.write.to_json(),
-                "confidence": chosen.read.evidence.confidence,
-                "source": chosen.read.evidence.source,
+                "k": judged.k,
+                "read": judged.read.to_json(),
+                "write": judged.write.to_json(),
+                "confidence": judged.read.evidence.confidence,
+                "source": judged.read.evidence.source,
             },
             "schedules": [
                 {"k": s.k, "read": s.read.to_json(), "write": s.write.to_json()}
                 for s in self.schedules
             ],
-            "ours": None,
+            "ours": None if self.ours is None else self.ours.to_json(),
             "ours_reason": self.ours_reason,
         }
 
 
 def plan(design: PermuteDesign) -> PermutePlan:
-    """Decide a permute design as the reference does, and judge its schedules as hardware does.
+    """Decide a permute design as the reference does, judge it as hardware does, and better it.
 
     Raises:
         DesignError: A layout's size differs from its buffer's shape.
@@ -175,19 +135,46 @@ def plan(design: PermuteDesign) -> PermutePlan:
         (2, 4, 4)
     """
     reference = decide(design)
-    return PermutePlan(design, reference, _schedules(design, reference))
+    try:
+        move: Move | NoSchedule = move_of(design, reference)
+    except NoSchedule as reason:
+        move = reason
+    family = _family(design, reference, move)
+    if isinstance(move, NoSchedule):
+        return PermutePlan(design, reference, family, move)
+    usable: tuple[XorSchedule, ...] = ()
+    if move.aligned or reference.outcome == "reject":
+        # The reference's own choice first, where hardware is content with it.
+        usable = tuple(sorted(family, key=lambda schedule: schedule.k != reference.k))
+    try:
+        own: Ours | NoSchedule = own_schedule(move, design.space, usable)
+    except NoSchedule as reason:
+        own = reason
+    return PermutePlan(design, reference, family, own)
 
 
-def _schedules(design: PermuteDesign, reference: Reference) -> tuple[XorSchedule, ...]:
-    """Return the XOR schedule of every k, judged on hardware."""
+def _family(
+    design: PermuteDesign, reference: Reference, move: Move | NoSchedule
+) -> tuple[XorSchedule, ...]:
+    """Return the XOR schedules, judged on hardware."""
     aligned = reference.alignment
-    if reference.outcome == "reject" or aligned is None:
+    if reference.outcome != "reject" and aligned is not None:
+        elements = xor_elements(aligned.volume // LANES)
+        sides: Sequence[NDArray[np.int64]] = aligned_offsets(aligned)
+        active = None
+    elif isinstance(move, Move):
+        rows = -(-move.volume // LANES)
+        elements = np.arange(rows * LANES, dtype=np.int64).reshape(1, rows, LANES)
+        active = elements < move.volume
+        elements = np.where(active, elements, 0)
+        sides = (move.source, move.target)
+        active = None if active.all() else active
+    else:
         return ()
-    elements = xor_elements(aligned.volume // LANES)
-    reads = _phases(design, elements, aligned.extents, aligned.src_strides, aligned.src_base, "ld")
-    writes = _phases(design, elements, aligned.extents, aligned.dst_strides, aligned.dst_base, "st")
+    reads = _phases(design, elements, active, sides[0], "ld")
+    writes = _phases(design, elements, active, sides[1], "st")
     return tuple(
-        XorSchedule(k, elements[k], read, write)
+        XorSchedule(elements[k], read, write, k)
         for k, (read, write) in enumerate(zip(reads, writes, strict=True))
     )
 
@@ -195,17 +182,20 @@ def _schedules(design: PermuteDesign, reference: Reference) -> tuple[XorSchedule
 def _phases(
     design: PermuteDesign,
     elements: NDArray[np.int64],
-    extents: tuple[int, ...],
-    strides: tuple[int, ...],
-    base: int,
+    active: NDArray[np.bool_] | None,
+    side: NDArray[np.int64],
     op: str,
 ) -> list[Phase]:
     """Judge one phase of all schedules at once; split the verdict by schedule."""
-    offsets = element_offsets(extents, strides)[elements] + base
+    offsets = side[elements]
     width = dtype_of(design.tile_dtype("src")).bytes
     count, registers, _ = offsets.shape
     merged = Accesses.of(
-        (offsets * width).reshape(-1, LANES), space=design.space, op=op, bytes=width
+        (offsets * width).reshape(-1, LANES),
+        space=design.space,
+        op=op,
+        bytes=width,
+        active=None if active is None else active.reshape(-1, LANES),
     )
     verdict = judge(merged)
     by_k = (count, registers)
@@ -223,6 +213,8 @@ def _phases(
             ideals[k],
             None if ways is None else ways[k],
             verdict.evidence,
+            width,
+            None if active is None else active[k],
         )
         for k in range(count)
     ]
