@@ -182,6 +182,7 @@ def test_the_other_view_and_the_greys(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(DECLINED)
+    page.get_by_role("radio", name="k = 1").click()
     page.get_by_role("radio", name="Banks → lanes").click()
     expect(page.locator(".tv-phase").first).to_contain_text("columns: banks")
     expect(page.locator(".tv-legend").first).to_contain_text("idle bank")

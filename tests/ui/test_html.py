@@ -9,6 +9,7 @@ import pytest
 from tileviz.errors import DesignError
 from tileviz.figures.tokens import LIGHT, STATES
 from tileviz.studies.permute.explain import BitRow, KRow
+from tileviz.studies.statement import TextTable
 from tileviz.ui import html
 from tileviz.ui.permute import tables
 
@@ -50,6 +51,7 @@ def _pieces(words: str) -> dict[str, str]:
         "empty": html.empty(words, words),
         "k table": tables.k_table([KRow(words, 1, 2, words)]),
         "bits": tables.bits([BitRow(words, 1, 2)]),
+        "table": tables.text_table(TextTable(words, (words,), ((words,),))),
         "formulas": tables.formulas([(words, words)]),
     }
 

@@ -86,7 +86,7 @@ def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     test.text_input(key="permute.dst").set_value(DECLINED["dst"])
     test.number_input(key="permute.stages").set_value(1)
     test.run()
-    assert "write 8 (ideal 4)" in _words(test)
+    assert "The reference declines" in _words(test)
     assert _address(test) == {"v": "1", **DECLINED}
     assert test.selectbox(key="permute.preset").value == "permute-declined"
 
@@ -180,11 +180,18 @@ def test_a_new_design_starts_with_its_own_schedule(open_page: Opened) -> None:
     next(group for group in test.button_group if group.key == "permute.k").set_value(0).run()
     test.selectbox(key="permute.preset").set_value("permute-declined").run()
     switch = next(group for group in test.button_group if group.key == "permute.k")
-    assert switch.value == 2
+    assert switch.value == "ours"
 
 
-def test_a_rejected_design_has_reasons_and_empty_panels(open_page: Opened) -> None:
+def test_where_the_reference_rejects_ours_is_shown(open_page: Opened) -> None:
     words = _words(open_page(PERMUTE, {"src": "S[(4,48):(48,1)]", "dst": "S[(4,48):(1,4)]"}))
+    assert "The reference rejects this" in words
+    assert "Rejects: per_thread" in words
+    assert "source offset → destination offset" in words
+
+
+def test_a_design_without_any_schedule_has_reasons_and_empty_panels(open_page: Opened) -> None:
+    words = _words(open_page(PERMUTE, {"src": "S[(4,32):(32,1)]", "dst": "S[(4,32):(0,1)]"}))
     assert "The reference rejects this" in words
     assert "No schedule to draw." in words
     assert "Nothing to run." in words

@@ -7,7 +7,7 @@ from tileviz.emulator.problems import Problem
 from tileviz.runners import AccessRow, Mismatch, OutputSummary, Run, RunnerInfo, Timing, Totals
 from tileviz.ui.run_table import RunView, run_table, statement
 
-READ = AccessRow(14, "shared", "ld", 4, 8, Totals(8, 8, None), Totals(8, 8, None), "a[i]", "a")
+READ = AccessRow(14, "shared", "ld", 4, 8, Totals(8, 8, None), Totals(8, 8, None), text="a[i]")
 MERGED = AccessRow(
     20,
     "shared",
@@ -16,11 +16,10 @@ MERGED = AccessRow(
     2,
     Totals(8, 8, None),
     Totals(12, 8, None),
-    "b[<i>]",
-    "b",
-    "compiler merged 4 x 4-byte stores",
+    text="b[<i>]",
+    note="compiler merged 4 x 4-byte stores",
 )
-COPY = AccessRow(8, "global", "ld", 4, 8, Totals(None, 32, 32), Totals(None, 32, 32), "src[i]")
+COPY = AccessRow(8, "global", "ld", 4, 8, Totals(None, 32, 32), Totals(None, 32, 32), text="src[i]")
 NOTE = ("no GPU here", "timing needs one")
 
 
@@ -52,6 +51,11 @@ def test_a_difference_asks_for_attention_and_has_its_note() -> None:
     table = run_table(RunView.of(run), NOTE)
     assert '<span class="above">+4</span>' in table
     assert "Line 20: compiler merged 4 x 4-byte stores." in table
+
+
+def test_an_access_without_a_prediction_is_named() -> None:
+    table_read = AccessRow(47, "global", "ld", 1, 6, None, Totals(None, 6, 6))
+    assert "1 access had no prediction." in statement(_run(READ, table_read)).facts
 
 
 def test_a_wrong_output_names_the_first_element() -> None:

@@ -19,7 +19,7 @@ from tileviz.figures.cells import Cells, cell_map
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.memory import LANES, Accesses
-from tileviz.studies.permute.plan import PermutePlan, Phase, XorSchedule
+from tileviz.studies.permute.plan import PermutePlan, Phase, Schedule
 
 PhaseName = Literal["read", "write"]
 ViewName = Literal["lanes", "targets"]
@@ -33,13 +33,13 @@ _VIEWS: dict[tuple[str, ViewName], Callable[[Accesses], AccessView]] = {
 }
 
 
-def phase_of(schedule: XorSchedule, phase: PhaseName) -> Phase:
+def phase_of(schedule: Schedule, phase: PhaseName) -> Phase:
     """Return the read or the write phase of a schedule."""
     return schedule.read if phase == "read" else schedule.write
 
 
 def phase_view(
-    plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: ViewName
+    plan: PermutePlan, schedule: Schedule, phase: PhaseName, view: ViewName
 ) -> AccessView:
     """Return one phase as cells: lanes across, or banks (sectors in global memory) across."""
     return _VIEWS[plan.design.space, view](phase_of(schedule, phase).accesses)
@@ -47,7 +47,7 @@ def phase_view(
 
 def phase_map(
     plan: PermutePlan,
-    schedule: XorSchedule,
+    schedule: Schedule,
     phase: PhaseName,
     view: ViewName,
     theme: Theme,
@@ -75,8 +75,8 @@ def phase_map(
     """
     shown = phase_view(plan, schedule, phase, view)
     fields, template = shown.fields, shown.hover
-    if view == "lanes" and plan.reference.alignment is not None:
-        extents = plan.reference.alignment.extents
+    if view == "lanes":
+        extents = plan.extents
         coordinate = np.stack(np.unravel_index(schedule.elements, extents), axis=2)
         offset = phase_of(schedule, phase).offsets[:, :, None]
         first = fields.shape[2]
@@ -98,9 +98,10 @@ def phase_map(
     return cell_map(cells, theme)
 
 
-def _borders(schedule: XorSchedule) -> tuple[int, ...]:
+def _borders(schedule: Schedule) -> tuple[int, ...]:
     """Return the lanes where the value that the XOR adds changes."""
-    return tuple(range(1 << schedule.shift, LANES, 1 << schedule.shift)) if schedule.k else ()
+    width = 1 << schedule.shift
+    return tuple(range(width, LANES, width))
 
 
 def _frame(view: AccessView, cell: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -120,7 +121,7 @@ def clicked_cell(view: AccessView, row: int, column: int) -> tuple[int, int] | N
     return int(view.lane[row, column]), int(view.instruction[row])
 
 
-def describe(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: ViewName) -> str:
+def describe(plan: PermutePlan, schedule: Schedule, phase: PhaseName, view: ViewName) -> str:
     """Return a sentence for people who cannot see the map.
 
     Example:
@@ -144,7 +145,7 @@ def describe(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: V
     worst = "" if part.n_way is None else f"; at most {passes} for one bank"
     many = f"{registers} register{'s' * (registers != 1)}"
     return (
-        f"{phase.capitalize()} phase, k = {schedule.k}: {many} by {across}. "
+        f"{phase.capitalize()} phase, {schedule.label}: {many} by {across}. "
         f"{part.cost} {unit}, ideal {part.ideal}{worst}."
     )
 
@@ -152,8 +153,9 @@ def describe(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: V
 def thumbnail(plan: PermutePlan) -> str:
     """Return a picture, as HTML, of the phase that costs most in plain order, before and after.
 
-    Upper half: plain order (k = 0); lower half: the schedule that runs. Columns are banks (sectors
-    in global memory). Colours are the page's CSS variables, so they follow its theme.
+    Upper half: plain order (k = 0); lower half: the schedule that runs, where it is another.
+    Columns are banks (sectors in global memory). Colours are the page's CSS variables, so they
+    follow its theme.
 
     Example:
         >>> from tileviz.studies.registry import make_design
@@ -170,8 +172,8 @@ def thumbnail(plan: PermutePlan) -> str:
     phase: PhaseName = "read" if plain.read.excess > plain.write.excess else "write"
     after = phase_view(plan, chosen, phase, "targets").classes[:_THUMB_ROWS]
     place = "bank" if plan.design.space == "shared" else "sector"
-    if chosen.k == 0:
-        return thumbnail_html([after], f"{phase} phase by {place}, k = 0")
+    if chosen is plain:
+        return thumbnail_html([after], f"{phase} phase by {place}, {chosen.label}")
     before = phase_view(plan, plain, phase, "targets").classes[:_THUMB_ROWS]
-    alt = f"{phase} phase by {place}: k = 0 above, k = {chosen.k} below"
+    alt = f"{phase} phase by {place}: {plain.label} above, {chosen.label} below"
     return thumbnail_html([before, after], alt)

@@ -13,6 +13,7 @@ from tileviz.export.links import to_query
 from tileviz.figures.permute import thumbnail
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
+from tileviz.studies.permute.plan import Schedule
 from tileviz.studies.registry import Preset, presets
 from tileviz.ui import frame, html, machine
 from tileviz.ui.permute.cached import plan_of
@@ -43,7 +44,6 @@ def page() -> None:
                 if preset is not None:
                     with column:
                         _preset_card(preset)
-
 
     st.html(html.section("Pages"))
     for entry in frame.PAGES:
@@ -89,10 +89,14 @@ def _permute_summary(preset: Preset) -> Summary:
     if plan.chosen is None:
         picture = f'<div class="tv-thumb-empty">{html.glyph("reject")}</div>'
         return Summary(picture, explain.cards(plan)[0].outcome)
-    cost = f"{plan.chosen.read.cost} + {plan.chosen.write.cost} {explain.unit(plan)}"
-    plain = f"{plan.schedules[0].read.cost} + {plan.schedules[0].write.cost}"
-    number = f"k = {plan.chosen.k}: {cost}"
-    return Summary(thumbnail(plan), f"{number}, k = 0: {plain}" if plan.chosen.k else number)
+    plain = plan.schedules[0]
+    number = f"{plan.chosen.label}: {_cost(plan.chosen)} {explain.unit(plan)}"
+    before = "" if plan.chosen is plain else f", {plain.label}: {_cost(plain)}"
+    return Summary(thumbnail(plan), number + before)
+
+
+def _cost(schedule: Schedule) -> str:
+    return f"{schedule.read.cost} + {schedule.write.cost}"
 
 
 # What Home shows of each study; a further study is one line here.

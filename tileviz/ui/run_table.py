@@ -71,6 +71,9 @@ def statement(run: Run) -> Statement:
         lines = ", ".join(dict.fromkeys(str(row.line) for row in differ))
         facts = f"Counts differ from the prediction on line {lines}; the notes say why."
         state = "attention"
+    unforeseen = sum(row.predicted is None for row in run.accesses)
+    if unforeseen:
+        facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
     if run.verified is None:
         return Statement("attention", "Ran without a fault; no reference to check against.", facts)
     return Statement(state, f"Output correct, {total} of {total} elements.", facts)

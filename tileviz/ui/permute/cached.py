@@ -15,7 +15,7 @@ from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.kernel import kernel
-from tileviz.studies.permute.plan import PermutePlan, plan
+from tileviz.studies.permute.plan import Key, PermutePlan, plan
 
 
 @lru_cache(maxsize=32)
@@ -46,7 +46,7 @@ class Code:
     reason: str = ""
 
 
-def kernel_of(design: PermuteDesign, k: int | None) -> Kernel:
+def kernel_of(design: PermuteDesign, k: Key | None) -> Kernel:
     """Return the kernel itself; not kept, because its predicted addresses can be large.
 
     Raises:
@@ -56,7 +56,7 @@ def kernel_of(design: PermuteDesign, k: int | None) -> Kernel:
 
 
 @lru_cache(maxsize=64)
-def code_of(design: PermuteDesign, k: int | None) -> Code:
+def code_of(design: PermuteDesign, k: Key | None) -> Code:
     """Return the CUDA of a design's schedule ``k``, or the reason there is none."""
     try:
         generated = kernel_of(design, k)
@@ -69,7 +69,7 @@ def code_of(design: PermuteDesign, k: int | None) -> Code:
 
 
 @lru_cache(maxsize=64)
-def formulas_of(design: PermuteDesign, k: int | None) -> tuple[tuple[str, str], ...]:
+def formulas_of(design: PermuteDesign, k: Key | None) -> tuple[tuple[str, str], ...]:
     """Return a schedule's formula in each of its forms; one of them is cut from the CUDA."""
     return explain.formulas(plan_of(design), k)
 

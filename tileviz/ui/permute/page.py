@@ -24,9 +24,9 @@ def page() -> None:
     said = explain.verdict(plan)
     st.html(html.verdict(said.state, said.sentence, said.facts))
     st.html(html.cards(explain.cards(plan)))
-    k = panels.pictures(plan)
-    panels.code_section(plan, k)
-    panels.run_section(plan, k)
+    schedule = panels.pictures(plan)
+    panels.code_section(plan, schedule)
+    panels.run_section(plan, schedule)
 
 
 def _title() -> DeltaGenerator:

@@ -17,7 +17,7 @@ from tileviz.figures.permute import (
 )
 from tileviz.figures.tokens import PRINT
 from tileviz.studies.permute import explain
-from tileviz.studies.permute.plan import PermutePlan, XorSchedule, xor_form
+from tileviz.studies.permute.plan import Key, PermutePlan, Schedule, XorSchedule, xor_form
 from tileviz.ui import frame, html
 from tileviz.ui.permute import tables
 from tileviz.ui.permute.cached import Code, code_of, formulas_of, kernel_of
@@ -26,6 +26,8 @@ from tileviz.ui.run_panel import run_panel
 _K, _K_OF = "permute.k", "permute.k_of"
 _VIEW, _GREY = "permute.view", "permute.grey"
 _PHASE, _LANE, _REGISTER = "permute.phase", "permute.lane", "permute.register"
+# As many lanes as fit beside the code at 1280 pixels.
+_PLACED_LANES = 5
 _PHASES: tuple[PhaseName, PhaseName] = ("read", "write")
 _THROUGH = {"read": "Read through source", "write": "Write through destination"}
 _CHART = {
@@ -35,8 +37,8 @@ _CHART = {
 }
 
 
-def pictures(plan: PermutePlan) -> int | None:
-    """Draw the table of every k and the pair of phases; return the k that is shown."""
+def pictures(plan: PermutePlan) -> Schedule | None:
+    """Draw the table of every k and the pair of phases; return the schedule that is shown."""
     if plan.chosen is None:
         st.html(html.empty("No schedule to draw.", explain.why(plan)))
         return None
@@ -44,18 +46,21 @@ def pictures(plan: PermutePlan) -> int | None:
     with left:
         st.html(html.panel("Every k", f"{explain.unit(plan)} per warp and stage"))
         st.html(tables.k_table(explain.k_rows(plan)))
-        k = _schedule_switch(plan, plan.chosen)
+        schedule = _schedule_switch(plan, plan.chosen)
         view = _view_switch(plan)
-        st.html(_switch_note(plan, k, view))
+        st.html(_switch_note(plan, schedule, view))
         st.toggle("Greys, for print", key=_GREY)
     with right:
-        _phase_pair(plan, plan.schedules[k], view)
-    return k
+        _phase_pair(plan, schedule, view)
+    return schedule
 
 
-def _schedule_switch(plan: PermutePlan, chosen: XorSchedule) -> int:
+def _schedule_switch(plan: PermutePlan, chosen: Schedule) -> Schedule:
     """Draw the switch between schedules; a new design starts with the one that runs."""
-    options = [schedule.k for schedule in plan.schedules]
+    every: dict[Key, Schedule] = {schedule.k: schedule for schedule in plan.schedules}
+    if plan.ours is not None:
+        every[plan.ours.schedule.k] = plan.ours.schedule
+    options = list(every)
     if st.session_state.get(_K_OF) != plan.design or st.session_state.get(_K) not in options:
         st.session_state[_K] = chosen.k
         st.session_state[_K_OF] = plan.design
@@ -65,10 +70,10 @@ def _schedule_switch(plan: PermutePlan, chosen: XorSchedule) -> int:
         "Show schedule, k =" if short else "Show schedule",
         options,
         key=_K,
-        format_func=lambda value: str(value) if short else f"k = {value}",
+        format_func=lambda value: str(value) if short else every[value].label,
         required=True,
     )
-    return chosen.k if k is None else int(k)
+    return chosen if k is None else every[k]
 
 
 def _view_switch(plan: PermutePlan) -> ViewName:
@@ -82,13 +87,17 @@ def _view_switch(plan: PermutePlan) -> ViewName:
     return view or "lanes"
 
 
-def _switch_note(plan: PermutePlan, k: int, view: ViewName) -> str:
-    notes = [f"<code>j = {html.text(xor_form(k))}</code>"]
+def _switch_note(plan: PermutePlan, schedule: Schedule, view: ViewName) -> str:
+    notes = []
+    if isinstance(schedule, XorSchedule):
+        notes.append(f"<code>j = {html.text(xor_form(schedule.k))}</code>")
+    else:
+        entries = f"lane and register from a {schedule.elements.size}-entry table"
+        notes.append("a formula over bits" if schedule.kind == "f2" else entries)
     if plan.design.space == "global":
         notes.append("A sector is 32 bytes, the least that memory moves.")
     else:
         notes.append("n-way: the most passes one group of lanes needs.")
-        schedule = plan.schedules[k]
         shown = [phase_view(plan, schedule, phase, view) for phase in _PHASES]
         if view == "targets" and any(np.char.endswith(part.text, "+").any() for part in shown):
             notes.append("8+: lane 8 and others that want the same word, in one pass.")
@@ -97,7 +106,7 @@ def _switch_note(plan: PermutePlan, k: int, view: ViewName) -> str:
     return f'<p class="tv-note">{"<br>".join(notes)}</p>'
 
 
-def _phase_pair(plan: PermutePlan, schedule: XorSchedule, view: ViewName) -> None:
+def _phase_pair(plan: PermutePlan, schedule: Schedule, view: ViewName) -> None:
     """Draw read above write under one legend."""
     theme = PRINT if st.session_state.get(_GREY) else frame.theme()
     code = code_of(plan.design, schedule.k)
@@ -132,7 +141,7 @@ def _phase_pair(plan: PermutePlan, schedule: XorSchedule, view: ViewName) -> Non
         )
 
 
-def _counts(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName) -> str:
+def _counts(plan: PermutePlan, schedule: Schedule, phase: PhaseName) -> str:
     part = phase_of(schedule, phase)
     free = "conflict-free" if plan.design.space == "shared" else "coalesced"
     excess = f"excess {part.excess}" if part.excess else free
@@ -143,7 +152,7 @@ def _map_key(phase: PhaseName) -> str:
     return f"permute.map.{phase}"
 
 
-def _pick(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: ViewName) -> None:
+def _pick(plan: PermutePlan, schedule: Schedule, phase: PhaseName, view: ViewName) -> None:
     """Take the clicked cell as the one that is explained bit by bit."""
     points = st.session_state[_map_key(phase)]["selection"]["points"]
     if not points:
@@ -155,7 +164,7 @@ def _pick(plan: PermutePlan, schedule: XorSchedule, phase: PhaseName, view: View
         st.session_state[_LANE], st.session_state[_REGISTER] = found
 
 
-def _cell(schedule: XorSchedule) -> tuple[PhaseName, int, int]:
+def _cell(schedule: Schedule) -> tuple[PhaseName, int, int]:
     """Return the cell under discussion, inside this schedule."""
     phase: PhaseName = "read" if st.session_state.get(_PHASE) == "read" else "write"
     last = len(schedule.elements) - 1
@@ -164,15 +173,15 @@ def _cell(schedule: XorSchedule) -> tuple[PhaseName, int, int]:
     return phase, lane, register
 
 
-def code_section(plan: PermutePlan, k: int | None) -> None:
+def code_section(plan: PermutePlan, schedule: Schedule | None) -> None:
     """Draw the CUDA, and beside it one cell bit by bit, the formula and the reason."""
     with st.container(key="code_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             html.section("Generated CUDA", "the text that runs, byte for byte"), width="stretch"
         )
-        code = code_of(plan.design, k)
+        code = code_of(plan.design, None if schedule is None else schedule.k)
         _download(code)
-    if k is None:
+    if schedule is None:
         st.html(html.empty("No CUDA.", html.sentence(code.reason)))
         return
     left, right = st.columns([1.35, 1], gap="medium")
@@ -182,7 +191,7 @@ def code_section(plan: PermutePlan, k: int | None) -> None:
         else:
             st.html(html.empty("No CUDA.", html.sentence(code.reason)))
     with right:
-        _explanation(plan, plan.schedules[k])
+        _explanation(plan, schedule)
 
 
 def _download(code: Code) -> None:
@@ -200,12 +209,12 @@ def _download(code: Code) -> None:
         )
 
 
-def _explanation(plan: PermutePlan, schedule: XorSchedule) -> None:
+def _explanation(plan: PermutePlan, schedule: Schedule) -> None:
     phase, lane, register = _cell(schedule)
     st.html(
         html.panel(
             "One cell, bit by bit",
-            f"lane {lane}, register {register}, k = {schedule.k}, {phase} phase",
+            f"lane {lane}, register {register}, {schedule.label}, {phase} phase",
         )
     )
     rows = explain.cell_bits(plan, schedule.k, phase, lane, register)
@@ -213,13 +222,21 @@ def _explanation(plan: PermutePlan, schedule: XorSchedule) -> None:
     if any(row.taken or row.changed for row in rows):
         st.html(tables.bits_legend())
     _cell_controls(schedule)
-    st.html(html.panel("The formula, three ways"))
-    st.html(tables.formulas(formulas_of(plan.design, schedule.k)))
+    forms = formulas_of(plan.design, schedule.k)
+    ways = {1: "", 2: ", two ways", 3: ", three ways"}.get(len(forms), "")
+    placed = explain.placements(plan, _PLACED_LANES) if schedule is plan.chosen else None
+    if placed is None:
+        st.html(html.panel(f"The formula{ways}"))
+    else:
+        st.html(html.panel("The table", "source offset → destination offset, first lanes"))
+        st.html(tables.text_table(placed))
+    if forms:
+        st.html(tables.formulas(forms))
     st.html(html.panel("Why it is free" if not schedule.excess else "Why it is not free"))
     st.html(f'<p class="tv-body">{html.text(explain.why(plan, schedule.k))}</p>')
 
 
-def _cell_controls(schedule: XorSchedule) -> None:
+def _cell_controls(schedule: Schedule) -> None:
     """Draw controls that choose the cell: what a click on a map does, from the keyboard."""
     last = len(schedule.elements) - 1
     _, lane, register = _cell(schedule)
@@ -237,11 +254,12 @@ def _cell_controls(schedule: XorSchedule) -> None:
         )
 
 
-def run_section(plan: PermutePlan, k: int | None) -> None:
+def run_section(plan: PermutePlan, schedule: Schedule | None) -> None:
     """Draw the run: button, result table, verdict on correctness."""
     counted = f"checks the output, then counts {explain.unit(plan)} of every access"
     st.html(html.section("Run", counted))
     design = plan.design
+    k = None if schedule is None else schedule.k
     code = code_of(design, k)
     if not code.source:
         st.html(html.empty("Nothing to run.", "There is no CUDA for this design."))

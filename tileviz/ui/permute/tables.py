@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tileviz.studies.permute.explain import BitRow, KRow
+from tileviz.studies.statement import TextTable
 from tileviz.ui import html
 
 
@@ -77,6 +78,20 @@ def bits_legend() -> str:
         '<div class="tv-legend"><strong>Bits</strong>'
         '<span><i class="taken"></i>taken from the lane</span>'
         '<span><i class="changed"></i>set by the XOR</span></div>'
+    )
+
+
+def text_table(table: TextTable) -> str:
+    """Return a table of the engine's own, numbers to the right."""
+    heads = "".join(f'<th class="num">{html.text(name)}</th>' for name in table.columns)
+    rows = "".join(
+        "<tr>" + "".join(f'<td class="num"><code>{html.text(cell)}</code></td>' for cell in row)
+        for row in table.rows
+    )
+    name = f'aria-label="{html.text(table.title)}"'
+    return (
+        f'<div class="tv-scroll tv-tall"><table class="tv-table" {name}>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 
