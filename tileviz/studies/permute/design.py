@@ -73,9 +73,13 @@ class Tile(BaseModel):
         """The buffer shape."""
         if self.shape is not None:
             return self.shape
-        layout = self.parsed
-        tile = layout.tile if isinstance(layout, ComposeLayout) else layout
-        return tuple(iteration.extent for iteration in tile.shard) or (1,)
+        return _shard_extents(self.layout)
+
+
+@lru_cache(maxsize=4096)
+def _shard_extents(text: str) -> tuple[int, ...]:
+    layout = parsed(text)
+    return layout.extents or (1,)
 
 
 class Stages(BaseModel):
