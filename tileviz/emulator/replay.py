@@ -1,7 +1,7 @@
 """The exact race check: an interval's accesses replayed in order against a shadow of the memory.
 
-For every granule the shadow knows its last write, and who has read it and who has updated it by an
-atomic since. An access races with what it finds there unless the two are ordered: the same lane, a
+For every granule the shadow knows who has written it last, who has read it, and who has updated it
+by an atomic. An access races with what it finds there unless the two are ordered: the same lane, a
 barrier in between, or a lock. A lock is seen where the earlier lane executes a fence after its
 access and the later lane an atomic after that fence: so critical sections are not reported.
 """
@@ -79,6 +79,13 @@ class _Order:
         self.stride = state.geometry.stride
         self.block_sync = np.zeros(state.geometry.capacity, np.int64)
         self.warp_sync = np.zeros(state.geometry.lanes // WARP, np.int64)
+        self.acquired = np.zeros(state.geometry.lanes, np.int64)
+        self.fences = np.zeros(0, np.int64)
+
+    def know_fences(self, events: list[Event]) -> None:
+        """Take the fences of an interval: lane and time in one number each, sorted."""
+        keys = [e.lanes.index << _TIME_BITS | e.time for e in events if e.kind == "fence"]
+        self.fences = np.sort(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
 
     def by_block(self, time: Times, me: Places) -> Mask:
         """A barrier of the block came after ``time``."""
@@ -87,6 +94,15 @@ class _Order:
     def by_warp(self, time: Times, other: Places, me: Places) -> Mask:
         """Both are in one warp, and a barrier of that warp came after ``time``."""
         return np.asarray((time < self.warp_sync[me // WARP]) & (other // WARP == me // WARP))
+
+    def by_lock(self, time: Times, other: Places, me: Places) -> Mask:
+        """``other`` executed a fence after ``time``, and ``me`` an atomic after that fence."""
+        moment = (1 << _TIME_BITS) - 1
+        key = other << _TIME_BITS | np.minimum(time, moment)
+        found = np.searchsorted(self.fences, key, "right")
+        fence = self.fences[np.minimum(found, len(self.fences) - 1)]
+        same = (found < len(self.fences)) & (fence >> _TIME_BITS == other)
+        return np.asarray(same & (fence & moment < self.acquired[me]))
 
 
 class _Shadow:
@@ -101,9 +117,13 @@ class _Shadow:
     def unordered(self, place: Places, me: Places) -> Mask:
         """Tell where a use by another lane is not known to come before lane ``me`` now."""
         time, lane, level = self.time[place], self.lane[place], self.level[place]
+        order = self.order
         mine = (level == _ONE_LANE) & (lane == me) & (time != _ALWAYS)
-        in_warp = (level != _MANY_WARPS) & self.order.by_warp(time, lane, me)
-        return np.asarray(~(self.order.by_block(time, me) | mine | in_warp))
+        in_warp = (level != _MANY_WARPS) & order.by_warp(time, lane, me)
+        mask = np.asarray(~(order.by_block(time, me) | mine | in_warp))
+        if len(order.fences) and mask.any():
+            mask &= ~((level == _ONE_LANE) & order.by_lock(time, lane, me))
+        return mask
 
     def replace(self, place: Places, me: Places, time: int) -> None:
         """Make ``me`` the only user; of lanes that collide, one of them."""
@@ -139,10 +159,7 @@ class Replay:
         self.order = _Order(state)
         self._shadows: tuple[_Shadow, _Shadow, _Shadow] | None = None
         self._by_time: dict[int, Event] = {}
-        self._events: list[Event] = []
-        self._fences: Times | None = None
         self._flying = False
-        self._acquired = np.zeros(state.geometry.lanes, np.int64)
 
     def order_all(self, time: int) -> None:
         """All accesses before ``time`` are ordered before all that follow.
@@ -157,9 +174,8 @@ class Replay:
 
     def run(self, events: list[Event]) -> None:
         """Replay events in order and note every race."""
-        self._events = events
         self._by_time = {event.time: event for event in events}
-        self._fences = None
+        self.order.know_fences(events)
         for event in events:
             index = event.lanes.index
             if event.kind == "block":
@@ -167,10 +183,10 @@ class Replay:
             elif event.kind == "warp":
                 self._sync_warps(event)
             elif event.kind == "acquire":
-                self._acquired[index] = event.time
+                self.order.acquired[index] = event.time
             elif event.kind != "fence":
                 self._access(event)
-        self._events, self._by_time = [], {}
+        self._by_time = {}
 
     def _sync_warps(self, event: Event) -> None:
         """A barrier of some lanes of a warp orders nothing here unless the others have exited."""
@@ -196,7 +212,10 @@ class Replay:
         else:
             self._check(event, place, me, reads, atomics)
             self._check_writes(event, place, me, writes)
-            writes.replace(place, me, _ALWAYS if event.kind == "async" else event.time)
+            if event.kind == "async":
+                writes.replace(place, me, _ALWAYS)
+            else:  # lanes that wrote the same value stay writers together
+                writes.add(place, me, event.time)
             self._check_collisions(event, place, me, writes)
 
     def _all_shadows(self) -> tuple[_Shadow, _Shadow, _Shadow]:
@@ -215,14 +234,14 @@ class Replay:
         for shadow in shadows:
             conflict = shadow.unordered(place, me)
             if conflict.any():
-                self._judge(event, conflict, shadow.time[place], shadow.lane[place])
+                self._report(event, conflict, shadow.time[place], shadow.lane[place])
 
     def _check_writes(self, event: Event, place: Places, me: Places, writes: _Shadow) -> None:
         conflict = writes.unordered(place, me)
         if conflict.any():
             time, lane = writes.time[place], writes.lane[place]
             conflict &= ~self._same_value(event, place, time, lane, conflict)
-            self._judge(event, conflict, time, lane)
+            self._report(event, conflict, time, lane)
 
     def _check_collisions(self, event: Event, place: Places, me: Places, writes: _Shadow) -> None:
         """Look for lanes of one store that wrote different values to one place."""
@@ -231,36 +250,7 @@ class Replay:
         if collide.any():
             time = np.full(place.shape, event.time)
             collide &= ~self._same_value(event, place, time, lane, collide)
-            self._judge(event, collide, time, lane)
-
-    def _judge(self, event: Event, conflict: Mask, time: Times, lane: Places) -> None:
-        """Report the first conflict that no lock explains."""
-        row, column = np.nonzero(conflict)
-        if not len(row):
-            return
-        guarded = self._locked(event.lanes.index[row], lane[row, column], time[row, column])
-        if not guarded.all():
-            first = int(np.argmin(guarded))
-            here = (int(row[first]), int(column[first]))
-            self._report(event, here, int(time[here]), int(lane[here]))
-
-    def _locked(self, me: Places, other: Places, time: Times) -> Mask:
-        """Tell where ``other`` executed a fence after ``time``, and ``me`` an atomic after that."""
-        if self._fences is None:
-            keys = [
-                event.lanes.index << _TIME_BITS | event.time
-                for event in self._events
-                if event.kind == "fence"
-            ]
-            self._fences = np.sort(np.concatenate(keys)) if keys else np.zeros(0, np.int64)
-        fences = self._fences
-        if not len(fences):
-            return np.zeros(len(me), np.bool_)
-        known = np.minimum(time, (1 << _TIME_BITS) - 1)
-        found = np.searchsorted(fences, other << _TIME_BITS | known, "right")
-        fence = fences[np.minimum(found, len(fences) - 1)]
-        same = (found < len(fences)) & (fence >> _TIME_BITS == other)
-        return np.asarray(same & ((fence & (1 << _TIME_BITS) - 1) < self._acquired[me]))
+            self._report(event, collide, time, lane)
 
     def _same_value(
         self, event: Event, place: Places, time: Times, lane: Places, conflict: Mask
@@ -288,14 +278,15 @@ class Replay:
 
     # -- messages ----------------------------------------------------------------------------------
 
-    def _report(self, event: Event, here: tuple[int, int], time: int, other: int) -> None:
-        """Note a race of one lane's access with an earlier one."""
+    def _report(self, event: Event, conflict: Mask, time: Times, lane: Places) -> None:
+        """Note the first of the conflicts of an access with earlier ones."""
+        if not conflict.any():
+            return
         assert event.operation is not None
         assert event.addresses is not None
-        row, column = here
-        me = int(event.lanes.index[row])
-        earlier = self._by_time.get(time)
-        line, kind = self._describe(earlier, time)
+        row, column = (int(axis[0]) for axis in np.nonzero(conflict))
+        me, other = int(event.lanes.index[row]), int(lane[row, column])
+        line, kind = self._describe(int(time[row, column]))
         offset = int(event.addresses[row]) + column * self.granule
         operation, state = event.operation, self.state
 
@@ -313,8 +304,9 @@ class Replay:
 
         state.note(("race", operation.line, line, event.kind, kind), problem)
 
-    def _describe(self, earlier: Event | None, time: int) -> tuple[int | None, str]:
-        """Return line and name of the other side of a race."""
+    def _describe(self, time: int) -> tuple[int | None, str]:
+        """Return line and name of the earlier side of a race."""
+        earlier = self._by_time.get(time)
         if earlier is not None and earlier.operation is not None:
             return earlier.operation.line, _WORDS.get(earlier.kind, earlier.kind)
         return None, "cp.async under way" if time == _ALWAYS else "access"
