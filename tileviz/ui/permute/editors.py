@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from tileviz.dtypes import NAMES
@@ -73,15 +75,21 @@ def design_row() -> None:
         st.number_input("Stages", 1, MAX_STAGES, step=1, key=key("stages"))
 
 
-def more_fields() -> None:
-    """Draw shape, region and launch, which most designs leave alone."""
+def more_fields(*, with_tables: bool) -> None:
+    """Draw shape, region and launch, which most designs leave alone.
+
+    Args:
+        with_tables: Whether to draw the tables of dimensions too. They load some 70 MB of
+            libraries, so they wait until somebody looks.
+    """
     with st.container(key="more_fields"):
         sides = st.columns(2, gap="medium")
         for column, side, name in zip(
             sides, ("src", "dst"), ("Source", "Destination"), strict=True
         ):
             with column:
-                _dimensions(side, name)
+                if with_tables:
+                    _dimensions(side, name)
                 st.text_input(
                     f"{name} shape", key=key(f"{side}_shape"), placeholder="the layout's extents"
                 )
@@ -123,8 +131,10 @@ def _dimensions(side: str, name: str) -> None:
         width="stretch",
         hide_index=True,
         column_config={
-            "extent": st.column_config.NumberColumn(f"{name} extent", min_value=1, required=True),
-            "stride": st.column_config.NumberColumn("stride", required=True),
+            "extent": st.column_config.NumberColumn(
+                f"{name} extent", min_value=1, step=1, required=True
+            ),
+            "stride": st.column_config.NumberColumn("stride", step=1, required=True),
             "axis": st.column_config.TextColumn("axis", disabled=True),
         },
     )
@@ -133,18 +143,36 @@ def _dimensions(side: str, name: str) -> None:
 def _rewrite(side: str, table: str) -> None:
     """Write an edited table of dimensions back into the layout text."""
     changes = st.session_state[table]["edited_rows"]
-    layout = parse_layout(st.session_state[key(side)])
+    st.session_state[key(side)] = with_dimensions(st.session_state[key(side)], changes)
+
+
+def with_dimensions(text: str, changes: Mapping[int, Mapping[str, object]]) -> str:
+    """Return a layout's text with some extents and strides replaced.
+
+    Args:
+        text: Valid layout text.
+        changes: New ``extent`` and ``stride`` by dimension; what is not a number is left alone.
+
+    Example:
+        >>> with_dimensions("S[(4, 32):(32, 1)] + 5", {0: {"extent": 8}, 1: {"stride": None}})
+        'S[(8, 32):(32, 1)] + 5'
+    """
+    layout = parse_layout(text)
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     shard = []
     for index, item in enumerate(tile.shard):
         changed = changes.get(index, {})
-        extent, stride = changed.get("extent"), changed.get("stride")
-        shard.append(
-            item._replace(
-                extent=item.extent if extent is None else int(extent),
-                stride=item.stride if stride is None else int(stride),
-            )
-        )
+        extent = _whole(changed.get("extent"), item.extent)
+        stride = _whole(changed.get("stride"), item.stride)
+        shard.append(item._replace(extent=max(extent, 1), stride=stride))
     edited = TileLayout(shard, tile.replica, dict(tile.offset))
-    whole = ComposeLayout(layout.swizzle, edited) if isinstance(layout, ComposeLayout) else edited
-    st.session_state[key(side)] = str(whole)
+    if isinstance(layout, ComposeLayout):
+        return str(ComposeLayout(layout.swizzle, edited))
+    return str(edited)
+
+
+def _whole(value: object, otherwise: int) -> int:
+    """Return a table's number; tables send whole numbers as floats at times."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) else otherwise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from tileviz.studies.permute import explain
 from tileviz.ui import frame, html
@@ -29,17 +29,23 @@ def page() -> None:
     panels.run_section(plan, schedule)
 
 
-def _title() -> DeltaGenerator:
+def _title() -> PopoverContainer:
     """Draw the title; return the popover for the fields that most designs leave alone."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             html.title("Permute layout", "One warp moves a tile from one layout to another"),
             width="stretch",
         )
-        return st.popover("Shape, region and launch", icon=":material/tune:", type="tertiary")
+        return st.popover(
+            "Shape, region and launch",
+            icon=":material/tune:",
+            type="tertiary",
+            key="permute.more",
+            on_change="rerun",
+        )
 
 
-def _read(popover: DeltaGenerator) -> state.PageState:
+def _read(popover: PopoverContainer) -> state.PageState:
     """Bring address bar, controls and the last valid design into agreement."""
     before: state.PageState | None = st.session_state.get(_STATE)
     current = state.opened(before, st.query_params.to_dict())
@@ -48,7 +54,7 @@ def _read(popover: DeltaGenerator) -> state.PageState:
     editors.fill(current.form, force=before is None or current.form != before.form)
     editors.design_row()
     with popover:
-        editors.more_fields()
+        editors.more_fields(with_tables=bool(popover.open))
     current = state.edited(current, editors.collect(current.form))
     wanted = state.address(current)
     if wanted is not None and wanted != st.query_params.to_dict():
