@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use, so that importing the package costs nothing.
 _HOMES = {
+    "BlockSwizzle": "tileviz.studies.schedule.swizzle",
     "DesignError": "tileviz.errors",
     "Swizzle": "tileviz.layouts",
     "TileLayout": "tileviz.layouts",

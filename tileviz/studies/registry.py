@@ -67,6 +67,7 @@ STUDIES: dict[str, Study] = {
         Study("access", "AccessDesign", runnable=False),
         Study("layout", "LayoutDesign", runnable=False),
         Study("kernel", "KernelDesign", runnable=True),
+        Study("schedule", "ScheduleDesign", runnable=False),
     )
 }
 
@@ -86,7 +87,7 @@ def make_design(document: Mapping[str, Any]) -> Design:
         >>> make_design({"study": "weave"})
         Traceback (most recent call last):
         ...
-        tileviz.errors.DesignError: study: must be one of permute, access, layout, kernel
+        tileviz.errors.DesignError: study: must be one of permute, access, layout, kernel, schedule
     """
     if not isinstance(document, Mapping):
         raise DesignError("", "a design is a JSON object", shown(document))

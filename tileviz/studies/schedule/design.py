@@ -94,16 +94,19 @@ class ScheduleDesign(Design):
         _check_tiles(grid.tiles * grid.batch, [grid.rows, grid.columns], "tiles")
         if chosen.check is not None:
             chosen.check(grid, self.workers, self.parameters)
+        count = grid.tiles * grid.batch
         if chosen.launched is not None:
             count = chosen.launched(grid, self.workers, self.parameters)
             _check_tiles(count, count, f"tasks of {self.policy}")
-        rows, columns = (grid.rows + 1) * grid.tile[0], (grid.columns + 1) * grid.tile[1]
-        bits = dtype_of(self.dtype).bits
-        padded = -(-(rows + columns) * grid.batch * (grid.problem[2] + grid.tile[2]) * bits // 8)
-        if padded > MAX_BYTES:
-            message = f"operands of {padded} bytes; at most {MAX_BYTES}"
-            raise DesignError("problem", message, list(self.problem))
+        self._check_bytes(grid, count)
         return self
+
+    def _check_bytes(self, grid: Grid, count: int) -> None:
+        """Refuse operands whose traffic could not be counted in 64 bits."""
+        wide = sum(grid.tile[:2]) * (grid.problem[2] + grid.tile[2]) * self.bits // 8
+        if wide * (count + 1) > MAX_BYTES:
+            message = f"its tiles read {wide * count} bytes in all; at most {MAX_BYTES}"
+            raise DesignError("problem", message, list(self.problem))
 
     @property
     def grid(self) -> Grid:

@@ -85,6 +85,7 @@ class Policy:
         check: Refuses parameters that do not fit the grid, with a ``DesignError``.
         device: The order as a device function; None where tasks come from a table.
         launched: Number of tasks, where it is not one a tile.
+        strips: Direction of the strips, and where each begins; None where it has none.
         batches: Whether the reference has batches.
         splits_k: Whether tasks cover parts of K.
         complete: Fills in ``problem`` and ``tile`` from the parameters of a document.
@@ -99,6 +100,7 @@ class Policy:
     check: Callable[[Grid, int, Any], None] | None = None
     device: Callable[[Grid, int, Any], Device] | None = None
     launched: Callable[[Grid, int, Any], int] | None = None
+    strips: Callable[[Grid, int, Any], tuple[Direction, range]] | None = None
     batches: bool = True
     splits_k: bool = False
     complete: Callable[[dict[str, Any]], dict[str, Any]] | None = None
@@ -129,3 +131,9 @@ def check_offset(grid: Grid, offset: int, direction: Direction) -> None:
 def check_strips(grid: Grid, workers: int, parameters: StripParameters) -> None:
     """Refuse an offset beyond the reference's 32-bit arithmetic."""
     check_offset(grid, parameters.offset, parameters.direction)
+
+
+def strip_starts(grid: Grid, workers: int, parameters: StripParameters) -> tuple[Direction, range]:
+    """Return the direction of CATLASS strips, and where each begins."""
+    along = grid.rows if parameters.direction == "zn" else grid.columns
+    return parameters.direction, range(0, along, parameters.offset)

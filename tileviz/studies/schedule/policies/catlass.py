@@ -9,6 +9,7 @@ from tileviz.studies.schedule.policies.base import (
     Policy,
     StripParameters,
     check_strips,
+    strip_starts,
 )
 from tileviz.studies.schedule.strips import count
 
@@ -32,6 +33,7 @@ POLICY = Policy(
     rule="Strips of `offset` rows (Zn) or columns (Nz); every second strip runs backwards.",
     parameters=StripParameters,
     tasks=tasks,
+    strips=strip_starts,
     check=check_strips,
     device=device,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tileviz.studies.schedule.grid import Grid, Ints, Tasks, by_round
-from tileviz.studies.schedule.policies.base import Parameters, Policy
+from tileviz.studies.schedule.policies.base import Direction, Parameters, Policy
 from tileviz.studies.schedule.strips import merged_strips
 
 WINDOW = 4
@@ -107,6 +107,12 @@ def _along(grid: Grid, axis: int, tile: Ints, parts: Ints, part: Ints) -> tuple[
     return np.minimum(length - offset, step), start + offset
 
 
+def strip_starts(grid: Grid, workers: int, parameters: AswtParameters) -> tuple[Direction, range]:
+    """Return where each window begins."""
+    window = min(WINDOW, grid.rows)
+    return "zn", range(0, (grid.rows // window - 1) * window + 1, window)
+
+
 POLICY = Policy(
     name="catlass_aswt",
     title="CATLASS ASWT",
@@ -114,5 +120,6 @@ POLICY = Policy(
     rule="Snaking windows of 4 rows, the last of 4 to 7; tiles of a thin last wave are split.",
     parameters=AswtParameters,
     tasks=tasks,
+    strips=strip_starts,
     batches=False,
 )

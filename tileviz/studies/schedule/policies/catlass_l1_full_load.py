@@ -11,6 +11,7 @@ from tileviz.studies.schedule.policies.base import (
     Policy,
     StripParameters,
     check_strips,
+    strip_starts,
 )
 from tileviz.studies.schedule.strips import count
 
@@ -45,6 +46,7 @@ POLICY = Policy(
     rule="Every core walks one contiguous run of the CATLASS order, so that it can keep A in L1.",
     parameters=StripParameters,
     tasks=tasks,
+    strips=strip_starts,
     check=check_strips,
     device=device,
     batches=False,

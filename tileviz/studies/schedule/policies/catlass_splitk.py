@@ -14,6 +14,7 @@ from tileviz.studies.schedule.policies.base import (
     StripParameters,
     Whole,
     check_strips,
+    strip_starts,
 )
 from tileviz.studies.schedule.strips import count
 
@@ -62,6 +63,7 @@ POLICY = Policy(
     rule="`splitk` slices of K, one after the other; each is a whole CATLASS order.",
     parameters=SplitKParameters,
     tasks=tasks,
+    strips=strip_starts,
     launched=launched,
     check=check,
     splits_k=True,

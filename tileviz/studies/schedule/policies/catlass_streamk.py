@@ -10,6 +10,7 @@ from tileviz.studies.schedule.policies.base import (
     Policy,
     StripParameters,
     check_strips,
+    strip_starts,
 )
 from tileviz.studies.schedule.strips import count
 
@@ -55,6 +56,7 @@ POLICY = Policy(
     rule="The K tiles of the last, part wave are dealt out evenly; a worker may cross into a tile.",
     parameters=StripParameters,
     tasks=tasks,
+    strips=strip_starts,
     check=check_strips,
     batches=False,
     splits_k=True,

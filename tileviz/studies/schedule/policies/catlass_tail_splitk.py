@@ -10,6 +10,7 @@ from tileviz.studies.schedule.policies.base import (
     Policy,
     StripParameters,
     check_strips,
+    strip_starts,
 )
 from tileviz.studies.schedule.strips import count
 
@@ -49,6 +50,7 @@ POLICY = Policy(
     rule="Tiles of the last, part wave are split along K so that more cores work on it.",
     parameters=StripParameters,
     tasks=tasks,
+    strips=strip_starts,
     launched=launched,
     check=check_strips,
     splits_k=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tileviz.studies.schedule.grid import Grid, Ints, Tasks, in_batches
-from tileviz.studies.schedule.policies.base import Device, Parameters, Policy, Whole
+from tileviz.studies.schedule.policies.base import Device, Direction, Parameters, Policy, Whole
 from tileviz.studies.schedule.strips import count
 
 
@@ -78,6 +78,13 @@ def device_of(grid: Grid, log: int) -> Device:
     return Device("schedule_fold.cuh.jinja", {"log": log, "wide": launch(grid, log)[0]})
 
 
+def strip_starts(
+    grid: Grid, workers: int, parameters: Cutlass2Parameters
+) -> tuple[Direction, range]:
+    """Return where each fold begins."""
+    return "nz", range(0, grid.columns, 1 << log_of(grid, parameters))
+
+
 POLICY = Policy(
     name="cutlass2",
     title="CUTLASS 2.x identity",
@@ -85,6 +92,7 @@ POLICY = Policy(
     rule="The launch grid is folded by 2^log_tile columns; blocks outside the grid exit at once.",
     parameters=Cutlass2Parameters,
     tasks=tasks,
+    strips=strip_starts,
     launched=launched,
     device=device,
 )

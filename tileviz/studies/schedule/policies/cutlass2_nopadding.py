@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from tileviz.studies.schedule.grid import Grid, Tasks
-from tileviz.studies.schedule.policies.base import Device, Parameters, Policy, Whole
+from tileviz.studies.schedule.policies.base import Device, Direction, Parameters, Policy, Whole
 from tileviz.studies.schedule.policies.cutlass2 import device_of, made
 
 
@@ -31,6 +31,13 @@ def device(grid: Grid, workers: int, parameters: NoPaddingParameters) -> Device:
     return device_of(grid, log_of(grid, parameters))
 
 
+def strip_starts(
+    grid: Grid, workers: int, parameters: NoPaddingParameters
+) -> tuple[Direction, range]:
+    """Return where each fold begins."""
+    return "nz", range(0, grid.columns, 1 << log_of(grid, parameters))
+
+
 POLICY = Policy(
     name="cutlass2_nopadding",
     title="CUTLASS 2.x, no padding",
@@ -38,5 +45,6 @@ POLICY = Policy(
     rule="As CUTLASS 2.x, with the widest fold that divides the tiles along N.",
     parameters=NoPaddingParameters,
     tasks=tasks,
+    strips=strip_starts,
     device=device,
 )

@@ -13,7 +13,7 @@ from tileviz.studies.schedule.policies._cutlass import (
     resident_blocks,
     whole_clusters,
 )
-from tileviz.studies.schedule.policies.base import Device, Policy
+from tileviz.studies.schedule.policies.base import Device, Direction, Policy
 from tileviz.studies.schedule.strips import count, rounded_up
 
 
@@ -103,6 +103,16 @@ def device(grid: Grid, workers: int, parameters: ClusterParameters) -> Device:
     return Device("schedule_cluster.cuh.jinja", values)
 
 
+def strip_starts(
+    grid: Grid, workers: int, parameters: ClusterParameters
+) -> tuple[Direction, range]:
+    """Return where each group of clusters begins."""
+    _, _, log, raster = layout(grid, parameters)
+    if raster == "AlongN":
+        return "zn", range(0, grid.rows, parameters.cluster[0] << log)
+    return "nz", range(0, grid.columns, parameters.cluster[1] << log)
+
+
 POLICY = Policy(
     name="cutlass3",
     title="CUTLASS 3.x",
@@ -110,6 +120,7 @@ POLICY = Policy(
     rule="Groups of 2^log clusters on the minor axis; tiles padded to whole groups count as work.",
     parameters=ClusterParameters,
     tasks=tasks,
+    strips=strip_starts,
     launched=launched,
     check=check_cluster,
     device=device,

@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from tileviz.studies.schedule.grid import Grid, Ints, Tasks, in_batches
-from tileviz.studies.schedule.policies.base import Device, Parameters, Policy, Whole
+from tileviz.studies.schedule.policies.base import Device, Direction, Parameters, Policy, Whole
 from tileviz.studies.schedule.strips import count, strips
 
 GROUPS = (8, 16)
@@ -90,6 +90,16 @@ def device(grid: Grid, workers: int, parameters: DeepGemmParameters) -> Device:
     return Device("schedule_strips.cuh.jinja", values)
 
 
+def strip_starts(
+    grid: Grid, workers: int, parameters: DeepGemmParameters
+) -> tuple[Direction, range]:
+    """Return where each strip begins."""
+    step = group_of(grid, workers, parameters)
+    if parameters.multicast_on_a:
+        return "nz", range(0, grid.columns, step)
+    return "zn", range(0, grid.rows, step)
+
+
 POLICY = Policy(
     name="deepgemm",
     title="DeepGEMM",
@@ -97,5 +107,6 @@ POLICY = Policy(
     rule="Strips of 8 or 16 tiles, whichever reads less a wave; multicast splits odd strips.",
     parameters=DeepGemmParameters,
     tasks=tasks,
+    strips=strip_starts,
     device=device,
 )

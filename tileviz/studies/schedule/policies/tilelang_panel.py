@@ -49,6 +49,12 @@ def device(grid: Grid, workers: int, parameters: PanelParameters) -> Device:
     return Device("schedule_strips.cuh.jinja", values)
 
 
+def strip_starts(grid: Grid, workers: int, parameters: PanelParameters) -> tuple[Direction, range]:
+    """Return where each panel begins."""
+    along = grid.rows if parameters.direction == "zn" else grid.columns
+    return parameters.direction, range(0, along, parameters.panel)
+
+
 POLICY = Policy(
     name="tilelang_panel",
     title="TileLang panel",
@@ -56,6 +62,7 @@ POLICY = Policy(
     rule="Snaking panels of rows or columns, the same order as CATLASS Zn and Nz.",
     parameters=PanelParameters,
     tasks=tasks,
+    strips=strip_starts,
     check=check,
     device=device,
 )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from pydantic import Field
 
 from tileviz.studies.schedule.grid import Grid, Tasks, in_batches
-from tileviz.studies.schedule.policies.base import UINT32, Device, Parameters, Policy, Whole
+from tileviz.studies.schedule.policies.base import (
+    UINT32,
+    Device,
+    Direction,
+    Parameters,
+    Policy,
+    Whole,
+)
 from tileviz.studies.schedule.strips import count, strips
 
 
@@ -28,6 +35,13 @@ def device(grid: Grid, workers: int, parameters: GroupedParameters) -> Device:
     return Device("schedule_strips.cuh.jinja", {"offset": width, "direction": "zn", "snake": False})
 
 
+def strip_starts(
+    grid: Grid, workers: int, parameters: GroupedParameters
+) -> tuple[Direction, range]:
+    """Return where each group of rows begins."""
+    return "zn", range(0, grid.rows, parameters.group_m)
+
+
 POLICY = Policy(
     name="triton_grouped",
     title="Triton grouped",
@@ -35,5 +49,6 @@ POLICY = Policy(
     rule="Groups of GROUP_SIZE_M rows, column by column; a short last group uses its own height.",
     parameters=GroupedParameters,
     tasks=tasks,
+    strips=strip_starts,
     device=device,
 )

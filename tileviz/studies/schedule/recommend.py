@@ -1,0 +1,287 @@
+"""Which order to use: every policy and setting by the model, the best, and the rule of thumb."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tileviz.errors import DesignError
+from tileviz.studies.schedule.design import ScheduleDesign
+from tileviz.studies.schedule.metrics import Metrics
+from tileviz.studies.schedule.plan import plan
+from tileviz.studies.schedule.policies.base import DIRECTIONS, Direction
+
+OFFSETS: tuple[int, ...] = tuple(range(1, 17))
+SAME = 0.005
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy with its parameters.
+
+    Attributes:
+        policy: Its name.
+        parameters: Its parameters, name and value.
+        label: A few words for people.
+    """
+
+    policy: str
+    parameters: tuple[tuple[str, Any], ...]
+    label: str
+
+    def design(self, like: ScheduleDesign) -> ScheduleDesign:
+        """Return the candidate on the product, workers and cache of a design."""
+        return like.with_policy(self.policy, **dict(self.parameters))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a candidate costs.
+
+    Attributes:
+        candidate: The candidate.
+        hit_rate: L2 hit rate; where pruned, no more than this; None where it cannot be known.
+        miss_bytes: Bytes read from memory; where pruned, no less than this.
+        balance: Most work of a worker over the mean.
+        footprint_bytes: Mean bytes that a wave reads.
+        padding: Share of launched tasks outside the grid.
+        pruned: Whether a bound already showed it worse, so that it was not followed.
+    """
+
+    candidate: Candidate
+    hit_rate: float | None
+    miss_bytes: int | None
+    balance: float
+    footprint_bytes: float
+    padding: float
+    pruned: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """Progress of a sweep: how many candidates are done, of how many, and the newest outcome."""
+
+    done: int
+    total: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What a sweep found.
+
+    Attributes:
+        best: Our pick: of those within half a point of the best hit rate, the best balanced.
+        rule: The reference's rule of thumb: offset 3, Zn where M > N, else Nz.
+        outcomes: Everything tried.
+        fits: Whether A and B fit in L2: then no order can change what is read from memory.
+    """
+
+    best: Outcome
+    rule: Outcome
+    outcomes: tuple[Outcome, ...]
+    fits: bool
+
+    @property
+    def gain(self) -> float:
+        """Points of hit rate, 0 to 1, that our pick has over the rule of thumb."""
+        if self.best.hit_rate is None or self.rule.hit_rate is None:
+            return 0.0
+        return self.best.hit_rate - self.rule.hit_rate
+
+    @property
+    def sentence(self) -> str:
+        """What to do, in a sentence."""
+        best, rule = self.best, self.rule
+        if self.fits:
+            slower = best.balance < rule.balance - SAME
+            advice = f"; {best.candidate.label} is better balanced" if slower else ""
+            return f"A and B fit in L2, so the order cannot change what is read{advice}."
+        if best.hit_rate is None or rule.hit_rate is None:
+            return f"{best.candidate.label} is the best balanced; L2 could not be followed."
+        if best.candidate == rule.candidate or (
+            abs(self.gain) < SAME and best.balance >= rule.balance - SAME
+        ):
+            return f"The rule of thumb, {rule.candidate.label}, is as good as any tried."
+        points = f"{100 * best.hit_rate:.1f}% against {100 * rule.hit_rate:.1f}%"
+        balance = f"balance {best.balance:.3f} against {rule.balance:.3f}"
+        return (
+            f"{best.candidate.label} beats the rule of thumb, {rule.candidate.label}: "
+            f"L2 hit rate {points}, {balance}."
+        )
+
+
+def catlass(offset: int, direction: Direction) -> Candidate:
+    """Return a CATLASS candidate.
+
+    Example:
+        >>> catlass(3, "nz").label
+        'catlass Nz 3'
+    """
+    parameters = (("offset", offset), ("direction", direction))
+    return Candidate("catlass", parameters, f"catlass {direction.capitalize()} {offset}")
+
+
+def rule_of_thumb(design: ScheduleDesign) -> Candidate:
+    """Return the reference's advice: offset 3, strips of rows where M > N.
+
+    Example:
+        >>> from tileviz.studies.registry import make_design
+        >>> tall = make_design({"study": "schedule", "problem": [9, 3, 1], "tile": [1, 1],
+        ...                     "policy": "row_major"})
+        >>> rule_of_thumb(tall).label
+        'catlass Zn 3'
+    """
+    return catlass(3, "zn" if design.problem[0] > design.problem[1] else "nz")
+
+
+def offsets_and_directions(
+    design: ScheduleDesign, offsets: Iterable[int] = OFFSETS
+) -> tuple[Candidate, ...]:
+    """Return every CATLASS offset and direction, those that give the same order only once."""
+    grid = design.grid
+    return tuple(
+        catlass(offset, direction)
+        for direction, along in zip(DIRECTIONS, (grid.rows, grid.columns), strict=True)
+        for offset in offsets
+        if offset <= along or offset == 1
+    )
+
+
+def other_policies() -> tuple[Candidate, ...]:
+    """Return one or a few settings of every other policy that computes whole tiles."""
+    found = [Candidate(name, (), name.replace("_", "-")) for name in ("row_major", "column_major")]
+    found += [
+        Candidate("triton_grouped", (("group_m", size),), f"Triton GROUP_M {size}")
+        for size in (4, 8, 16)
+    ]
+    found += [
+        Candidate("cutlass2", (("log_tile", log),), f"CUTLASS 2.x log {log}") for log in (1, 2, 3)
+    ]
+    found += [
+        Candidate(
+            "cutlass3",
+            (("max_swizzle", size), ("raster_option", raster)),
+            f"CUTLASS 3.x {raster} {size}",
+        )
+        for size in (2, 4, 8)
+        for raster in ("AlongM", "AlongN")
+    ]
+    titles = {"deepgemm": "DeepGEMM", "hilbert": "Hilbert", "morton": "Morton",
+              "xcd_remap": "XCD remap"}  # fmt: skip
+    found += [Candidate(name, (), title) for name, title in titles.items()]
+    return tuple(found)
+
+
+def sweep(
+    design: ScheduleDesign, candidates: Sequence[Candidate], *, prune: bool = True
+) -> Iterator[Step]:
+    """Follow candidates one by one; stop asking for more to cancel.
+
+    Args:
+        design: Its product, tiles, workers and cache are used; its policy is not.
+        candidates: What to try.
+        prune: Leave out, by a bound, what cannot be the best.
+
+    Example:
+        >>> from tileviz.studies.registry import make_design
+        >>> design = make_design({"study": "schedule", "problem": [1024, 1024, 64],
+        ...     "tile": [64, 64], "policy": "row_major", "workers": 8, "l2_bytes": 65536})
+        >>> steps = list(sweep(design, offsets_and_directions(design, (1, 2)), prune=False))
+        >>> [(step.done, round(step.outcome.hit_rate, 3)) for step in steps]
+        [(1, 0.615), (2, 0.773), (3, 0.615), (4, 0.773)]
+    """
+    total = len(candidates)
+    least: int | None = None
+    for done, candidate in enumerate(candidates, start=1):
+        outcome = _outcome(design, candidate, least if prune else None)
+        if outcome is None:
+            continue
+        if not outcome.pruned and outcome.miss_bytes is not None:
+            least = outcome.miss_bytes if least is None else min(least, outcome.miss_bytes)
+        yield Step(done, total, outcome)
+
+
+def _outcome(design: ScheduleDesign, candidate: Candidate, least: int | None) -> Outcome | None:
+    """Return what a candidate costs, or None where it does not take this grid."""
+    try:
+        metrics = plan(candidate.design(design)).metrics
+    except DesignError:
+        return None
+    reads = metrics.read_bytes
+    bound = least_misses(metrics)
+    # Half a point of slack: what is close to the best may still be better balanced.
+    pruned = least is not None and bound > least + SAME * reads
+    missed = None if pruned else metrics.misses
+    miss_bytes = bound if pruned else None if missed is None else missed.missed_bytes
+    rate = 1 - bound / reads if pruned else None if missed is None else missed.hit_rate
+    return Outcome(
+        candidate,
+        rate,
+        miss_bytes,
+        metrics.balance,
+        float(metrics.footprints.mean()),
+        metrics.padding,
+        pruned,
+    )
+
+
+def least_misses(metrics: Metrics) -> int:
+    """Return bytes that any cache of this size must miss: everything once, or wave by wave.
+
+    What a wave reads either was in the cache before it, which holds ``l2_bytes``, or is missed.
+    """
+    over = metrics.footprints - metrics.l2_bytes
+    return max(int(over[over > 0].sum()), 0)
+
+
+def recommend(design: ScheduleDesign, outcomes: Sequence[Outcome]) -> Recommendation:
+    """Return our pick of outcomes, beside the rule of thumb.
+
+    Args:
+        design: The design that was swept.
+        outcomes: At least one.
+
+    Raises:
+        ValueError: There are none.
+    """
+    if not outcomes:
+        raise ValueError("nothing was tried")
+    rule = rule_of_thumb(design)
+    found = next((o for o in outcomes if o.candidate == rule and not o.pruned), None)
+    known = found or _outcome(design, rule, None) or outcomes[0]
+    followed = [outcome for outcome in outcomes if not outcome.pruned] or list(outcomes)
+    top = max(outcome.hit_rate or 0.0 for outcome in followed)
+    close = [outcome for outcome in followed if (outcome.hit_rate or 0.0) >= top - SAME]
+    metrics = plan(rule.design(design)).metrics
+    return Recommendation(
+        best=min(close, key=_preference),
+        rule=known,
+        outcomes=tuple(outcomes),
+        fits=metrics.operand_bytes <= design.l2_bytes,
+    )
+
+
+def _preference(outcome: Outcome) -> tuple[float, float, float]:
+    return round(outcome.balance, 3), -(outcome.hit_rate or 0.0), outcome.footprint_bytes
+
+
+def recommended(
+    design: ScheduleDesign,
+    candidates: Sequence[Candidate] | None = None,
+    progress: Callable[[Step], None] | None = None,
+) -> Recommendation:
+    """Sweep and recommend in one call.
+
+    Args:
+        design: The design.
+        candidates: What to try; CATLASS offsets and directions by default.
+        progress: Called after each.
+    """
+    outcomes = []
+    for step in sweep(design, candidates or offsets_and_directions(design)):
+        outcomes.append(step.outcome)
+        if progress is not None:
+            progress(step)
+    return recommend(design, outcomes)
