@@ -45,7 +45,7 @@ def group_elements(source: Edges, target: Edges, slots: int) -> Grouping:
 
     Where both sides have the same largest degree, no group has a conflict. Where they differ, the
     lighter side has none, and the heavier side's passes add up to its own bound: that beats groups
-    without any conflict, whose number both phases would pay.
+    without any conflict, for which both phases would pay.
 
     Args:
         source: Source slot of every element, ``[element]``, 0 to ``slots - 1``.
@@ -66,7 +66,31 @@ def group_elements(source: Edges, target: Edges, slots: int) -> Grouping:
         source = _split_vertices(source, count)
     if count < write:
         target = _split_vertices(target, count)
-    return Grouping(colour_edges(source, target, count), count, read, write)
+    group = colour_edges(source, target, count)
+    if light < count:
+        group, count = _merged(group, target if read > write else source, count)
+    return Grouping(group, count, read, write)
+
+
+def _merged(group: Edges, ends: Edges, count: int) -> tuple[Edges, int]:
+    """Join groups that share no slot on the lighter side, each to the first that fits.
+
+    The heavier side's passes stay within the sum of what they were.
+    """
+    masks = [0] * count
+    for number in range(count):
+        for end in ends[group == number].tolist():
+            masks[number] |= 1 << end
+    joined: list[int] = []
+    name = np.empty(count, dtype=np.int64)
+    for number in sorted(range(count), key=lambda n: -masks[n].bit_count()):
+        fits = next((at for at, mask in enumerate(joined) if not mask & masks[number]), None)
+        if fits is None:
+            fits = len(joined)
+            joined.append(0)
+        joined[fits] |= masks[number]
+        name[number] = fits
+    return np.asarray(name[group], dtype=np.int64), len(joined)
 
 
 def _split_vertices(ends: Edges, degree: int) -> Edges:

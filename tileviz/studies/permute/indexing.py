@@ -15,6 +15,7 @@ from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.geometry import Geometry, Side
 from tileviz.studies.permute.lane_space import LaneSpace
 from tileviz.studies.permute.schedule import OwnSchedule, Schedule, XorSchedule
+from tileviz.studies.permute.word_blocks import Selector
 
 LANE, REGISTER, STAGE = "lane", "r", "s"
 _LANE_BITS = LANES.bit_length() - 1
@@ -43,13 +44,28 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Hex(Const):
+    """A constant that is read by its digits.
+
+    Example:
+        >>> print(Hex(0x5410) ^ (Var("r", 2) * Hex(0x2222)))
+        0x5410 ^ (r * 0x2222)
+    """
+
+    def __str__(self) -> str:
+        return f"0x{self.value:04X}"
+
+
+@dataclass(frozen=True)
 class Indexing:
     """How a schedule's accesses are written.
 
     Attributes:
         read: Index in items (elements, or words of smaller ones) of the read phase.
         write: Likewise for the write phase.
-        step: A variable that both need first: its name and value, or None.
+        step: A variable that the read needs first: its name and value, or None.
+        write_step: Likewise for the write.
+        selectors: Byte selectors of the word written, where lanes permute bytes: names and values.
         guard: Condition of a lane to take part, "" where all do.
         tables: Constant tables that the indices use.
         none: The entry of a table that marks an inactive lane, or None.
@@ -58,19 +74,22 @@ class Indexing:
     read: Expr
     write: Expr
     step: tuple[str, Expr] | None = None
+    write_step: tuple[str, Expr] | None = None
     guard: str = ""
     tables: tuple[Table, ...] = ()
     none: int | None = None
+    selectors: tuple[tuple[str, Expr], ...] = ()
 
-    def evaluate(self, index: Expr, registers: int, stages: int) -> NDArray[np.int64]:
-        """Return an index for every instruction and lane, int64 ``[stage * register, lane]``."""
+    def evaluate(self, write: bool, registers: int, stages: int) -> NDArray[np.int64]:
+        """Return the index of every instruction and lane, int64 ``[stage * register, lane]``."""
+        index, step = (self.write, self.write_step) if write else (self.read, self.step)
         values: dict[str, Value] = {
             LANE: np.arange(LANES, dtype=np.int64),
             REGISTER: np.arange(registers, dtype=np.int64)[:, None],
             STAGE: np.arange(stages, dtype=np.int64)[:, None, None],
         }
-        if self.step is not None:
-            values[self.step[0]] = self.step[1].evaluate(values)
+        if step is not None:
+            values[step[0]] = step[1].evaluate(values)
         where = np.asarray(index.evaluate(values), dtype=np.int64)
         return np.broadcast_to(where, (stages, registers, LANES)).reshape(-1, LANES)
 
@@ -120,7 +139,7 @@ class _Writer:
     def xor(self, schedule: XorSchedule) -> Indexing:
         """Write an XOR schedule: row ``j`` of 32 elements, one a lane."""
         volume = self.geometry.src.positions.shape[1]
-        if volume & (volume - 1):
+        if volume & (volume - 1) or volume < LANES:
             return self.plain(volume)
         lane, r = Var(LANE, LANES), Var(REGISTER, schedule.registers)
         row = r ^ ((lane >> schedule.shift) & schedule.mask)
@@ -128,7 +147,8 @@ class _Writer:
         items = np.arange(volume)
         variables = (lane, Var(name, schedule.registers))
         read, write = self.sides(items, variables)
-        return Indexing(read, write, ("j", row) if schedule.k else None, "", tuple(self.tables))
+        step = ("j", row) if schedule.k else None
+        return Indexing(read, write, step, step, tables=tuple(self.tables))
 
     def plain(self, volume: int) -> Indexing:
         """Write the plain order of a volume that is no power of two."""
@@ -141,29 +161,56 @@ class _Writer:
                 return self.table()
             ends.append(self.based(index * step, side, name))
         guard = f"{index} < {volume}" if volume % LANES else ""
-        return Indexing(ends[0], ends[1], None, guard, tuple(self.tables))
+        return Indexing(ends[0], ends[1], guard=guard, tables=tuple(self.tables))
 
     def formula(self, schedule: OwnSchedule, space: LaneSpace) -> Indexing:
         """Write a formula: the item's bits are XORs of bits of lane and register."""
+        step, variables = self.item(space)
+        items = schedule.items
+        sides = self.geometry.src, self.geometry.dst
+        read = self.linear(sides[0], "SRC", items, variables)
+        if schedule.blocks is None:
+            write = self.linear(sides[1], "DST", items, variables)
+            return Indexing(read, write, step, step, tables=tuple(self.tables))
+        write_step, variables = self.item(schedule.blocks.writes)
+        write = self.linear(sides[1], "DST", items, variables)
+        names = ("pick", "join")
+        selectors = tuple(
+            (name, self.selector(part))
+            for name, part in zip(names, schedule.blocks.selectors, strict=False)
+        )
+        return Indexing(
+            read, write, step, write_step, tables=tuple(self.tables), selectors=selectors
+        )
+
+    def item(self, space: LaneSpace) -> tuple[tuple[str, Expr] | None, tuple[Var, ...]]:
+        """Return the variable that holds the item's bits: its step, and what to split bits over."""
         lane = Var(LANE, LANES)
         bits = len(space.lanes) + len(space.registers)
         low = LANES - 1
         lows = tuple(vector & low for vector in space.lanes)
         high = tuple(1 << bit for bit in range(_LANE_BITS, bits))
-        step: tuple[str, Expr] | None
         if lows == (1, 2, 4, 8, 16) and space.registers == high:
             row = self.register ^ xor_fields(lane, [vector >> _LANE_BITS for vector in space.lanes])
-            step = ("j", row)
-            if isinstance(row, (Var, Const)):
-                step = None
-            name = "j" if step else REGISTER
-            variables: tuple[Var, ...] = (lane, Var(name, 1 << (bits - _LANE_BITS)))
-        else:
-            item = xor_fields(self.register, space.registers) ^ xor_fields(lane, space.lanes)
-            step = ("e", item)
-            variables = (Var("e", 1 << bits),)
-        read, write = self.sides(schedule.items, variables)
-        return Indexing(read, write, step, "", tuple(self.tables))
+            step = None if isinstance(row, (Var, Const)) else ("j", row)
+            return step, (lane, Var("j" if step else REGISTER, 1 << (bits - _LANE_BITS)))
+        item = xor_fields(self.register, space.registers) ^ xor_fields(lane, space.lanes)
+        # Of a word, only the first element is named: bits inside it are 0.
+        bits = max(vector.bit_length() for vector in (*space.lanes, *space.registers))
+        return ("e", item), (Var("e", 1 << bits),)
+
+    def selector(self, selector: Selector) -> Expr:
+        """Return a byte selector in terms of lane and register."""
+        total: Expr = Hex(selector.base)
+        sides = ((Var(LANE, LANES), selector.lanes), (self.register, selector.registers))
+        for variable, masks in sides:
+            for mask in sorted({mask for mask in masks if mask}):
+                bits = [bit for bit, own in enumerate(masks) if own == mask]
+                part: Expr = Const(0)
+                for bit in bits:
+                    part = part ^ bit_field(variable, bit, 1)
+                total = total ^ (part * Hex(mask))
+        return total
 
     def table(self) -> Indexing:
         """Write a table: one entry per register and lane on each side."""
@@ -185,7 +232,7 @@ class _Writer:
             self.tables.append(Table(lookup, kind))
             ends.append(self.based(lookup, side, name, low))
         guard = "" if active is None else f"{self.tables[0].lookup} != NONE"
-        return Indexing(ends[0], ends[1], None, guard, tuple(self.tables), none)
+        return Indexing(ends[0], ends[1], guard=guard, tables=tuple(self.tables), none=none)
 
     # -- sides -----------------------------------------------------------------------------------
 
@@ -203,10 +250,11 @@ class _Writer:
         """Return the index on one side: a sum of strided bit fields, or an XOR of them."""
         bits = len(items).bit_length() - 1
         first = side.positions[:, items]
-        weights = ((first[0, _BITS[:bits]] - first[0, 0]) // self.unit).tolist()
-        if np.array_equal(sum_table(weights) * self.unit, first[0] - first[0, 0]):
+        weights = (first[0, _BITS[:bits]] - first[0, 0]).tolist()
+        if np.array_equal(sum_table(weights), first[0] - first[0, 0]):
             self.relative(side)
-            return self.based(_sum_of_fields(variables, weights), side, name)
+            parts = [weight // self.unit for weight in weights]
+            return self.based(_sum_of_fields(variables, parts), side, name)
         columns = (first[0, _BITS[:bits]] ^ first[0, 0]).tolist()
         flips = first ^ first[:, :1]
         if not np.array_equal(image_table(columns), flips[0]) or (flips != flips[0]).any():

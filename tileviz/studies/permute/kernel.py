@@ -14,11 +14,12 @@ from tileviz.dtypes import DType
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import LANES, Accesses, Space
 from tileviz.studies.errors import NotRunnable
+from tileviz.studies.permute import wording
 from tileviz.studies.permute.geometry import Geometry, geometry, stages_clash
 from tileviz.studies.permute.indexing import Indexing, indexing_of
-from tileviz.studies.permute.plan import Key, PermutePlan, xor_form
+from tileviz.studies.permute.plan import Key, PermutePlan
 from tileviz.studies.permute.reference import REASONS
-from tileviz.studies.permute.schedule import OwnSchedule, Schedule, XorSchedule
+from tileviz.studies.permute.schedule import Schedule, XorSchedule
 
 STATIC_SHARED_BYTES = 48 * 1024
 MAX_SHARED_BYTES = 227 * 1024
@@ -205,7 +206,7 @@ class _Builder:
 
     def _phase(self, mark: str, op: str, line: int) -> Accesses:
         index = self.indexing.read if mark == "read" else self.indexing.write
-        items = self.indexing.evaluate(index, self.registers, self.stages)
+        items = self.indexing.evaluate(mark == "write", self.registers, self.stages)
         active = self.schedule.read.active
         name = self._holder(mark)
         return Accesses.of(
@@ -263,7 +264,7 @@ class _Builder:
         indexing = self.indexing
         return render(
             "permute.cu.jinja",
-            header=self._header(),
+            header=wording.header(self.plan, self.schedule, indexing),
             constants=self._constants(),
             tables=indexing.tables,
             threads=design.block[0],
@@ -277,7 +278,12 @@ class _Builder:
             parameters=self._parameters(),
             dynamic=bool(self.dynamic_bytes),
             arrays=[self._array(name, at) for name, at in self.arrays.items()],
-            step=indexing.step,
+            read_steps=[indexing.step] if indexing.step else [],
+            write_steps=[
+                *([indexing.write_step] if indexing.write_step else []),
+                *indexing.selectors,
+            ],
+            value=wording.written(self.schedule, bool(indexing.guard)),
             guard=indexing.guard,
             read=f"{self._pointer('read')}[{indexing.read}]",
             write=f"{self._pointer('write')}[{indexing.write}]",
@@ -303,46 +309,14 @@ class _Builder:
             in_place=self.plan.design.in_place,
         ).source
 
-    def _header(self) -> list[str]:
-        design, schedule = self.plan.design, self.schedule
-        lines = [f"{design.src.parsed} -> {design.dst.parsed}", design.tile_dtype("src")]
-        if self.stages > 1:
-            lines[1] += f", {self.stages} stages"
-        words = "" if self.width == self.element.bytes else " words"
-        lines[1] += f", {'in place, ' if design.in_place else ''}{self.registers}{words} per lane"
-        if isinstance(schedule, OwnSchedule):
-            lines.append(self._own_header(schedule))
-        elif schedule.k:
-            form = xor_form(schedule.k, "l")
-            lines.append(
-                f"Lane l holds element l + 32 * j in register r, j = {form}: k = {schedule.k}."
-            )
-        else:
-            lines.append("Lane l holds element l + 32 * r in register r: k = 0, no XOR.")
-        return lines
-
-    @property
-    def _what(self) -> str:
-        return "elements" if self.width == self.element.bytes else "4-byte words"
-
-    def _own_header(self, schedule: OwnSchedule) -> str:
-        what = "element" if self.width == self.element.bytes else "4-byte word"
-        if self.indexing.step is None and schedule.kind == "f2":
-            return f"Lane l holds {what} l + 32 * r in register r."
-        if schedule.kind == "f2":
-            name, form = self.indexing.step or ("", "")
-            whole = f"{what} {name}" if name == "e" else f"{what} lane + 32 * {name}"
-            return f"Lane and register hold {whole}, {name} = {form}."
-        groups = self.plan.ours.groups if self.plan.ours else 0
-        many = f"{groups} access group{'s' * (groups != 1)}"
-        return f"A table of {many}, in constant memory: what each lane holds in each register."
-
     def _constants(self) -> list[tuple[str, int, str]]:
         constants = []
         if self.looped:
             constants.append(("STAGES", self.stages, ""))
         if self.registers > 1 or self.indexing.guard:
-            constants.append(("REGISTERS", self.registers, f"{self._what} per lane"))
+            constants.append(
+                ("REGISTERS", self.registers, f"{wording.items(self.schedule)} per lane")
+            )
         if self.indexing.none is not None:
             constants.append(("NONE", self.indexing.none, "no element for this lane"))
         constants += [(_span(name), self._outer(name)[1], "") for name in self.arrays]

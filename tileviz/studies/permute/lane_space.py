@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
+from typing import NamedTuple
 
-from tileviz.layouts.f2 import Columns, Span, completed
+from tileviz.layouts.f2 import Columns, Span, apply_columns, completed
 
 # Vectors tried in the search for a short formula, before any formula will do.
 _PATIENCE = 400
@@ -37,8 +39,7 @@ class LaneSpace:
         return sum(vector.bit_count() for vector in vectors) - len(vectors)
 
 
-@dataclass(frozen=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """An element vector with its slots in both phases."""
 
     vector: int
@@ -46,6 +47,26 @@ class _Candidate:
     write: int
 
 
+# Per bit, the members of F2^5 whose bit is 0: moving a set by a vector swaps such halves.
+_HALVES = (0x55555555, 0x33333333, 0x0F0F0F0F, 0x00FF00FF, 0x0000FFFF)
+
+
+def _grown(members: int, vector: int) -> int:
+    """Return the subspace spanned by a subspace and a vector, as a bit a member.
+
+    Example:
+        >>> bin(_grown(_grown(0b1, 1), 2))
+        '0b1111'
+    """
+    moved = members
+    for bit, half in enumerate(_HALVES):
+        if vector >> bit & 1:
+            width = 1 << bit
+            moved = (moved & half) << width | moved >> width & half
+    return members | moved
+
+
+@lru_cache(maxsize=4096)
 def lane_space(read: Columns, write: Columns, group_bits: int) -> LaneSpace | None:
     """Return a conflict-free lane space, or None where a map does not reach every slot.
 
@@ -122,27 +143,29 @@ def _search(
 ) -> list[int] | None:
     """Return ``size`` candidates independent in both maps, ``single`` of them one bit, or None."""
     chosen: list[int] = []
+    last = len(candidates) - size
 
-    def extend(start: int, read: Span, write: Span) -> bool:
-        if len(chosen) == size:
+    def extend(start: int, read: int, write: int) -> bool:
+        depth = len(chosen)
+        if depth == size:
             return True
-        for index in range(start, len(candidates) - (size - len(chosen)) + 1):
-            candidate = candidates[index]
-            if len(chosen) < single and candidate.vector & (candidate.vector - 1):
+        for index in range(start, last + depth + 1):
+            vector, source, target = candidates[index]
+            if depth < single and vector & (vector - 1):
                 return False
             patience[0] -= 1
             if patience[0] < 0:
                 return False
-            source, target = read.extended(candidate.read), write.extended(candidate.write)
-            if source is None or target is None:
+            if read >> source & 1 or write >> target & 1:
                 continue
-            chosen.append(candidate.vector)
-            if extend(index + 1, source, target):
+            chosen.append(vector)
+            if extend(index + 1, _grown(read, source), _grown(write, target)):
                 return True
             chosen.pop()
         return False
 
-    return list(chosen) if extend(0, Span(), Span()) else None
+    # The subspace {0} has one member.
+    return list(chosen) if extend(0, 1, 1) else None
 
 
 def _paired(read: Columns, write: Columns, size: int) -> list[int]:
@@ -156,28 +179,20 @@ def _paired(read: Columns, write: Columns, size: int) -> list[int]:
     for _ in range(size):
         vector = _outside_both(read, write, left, right)
         chosen.append(vector)
-        left.add(_image(read, vector))
-        right.add(_image(write, vector))
+        left.add(apply_columns(read, vector))
+        right.add(apply_columns(write, vector))
     return chosen
 
 
 def _outside_both(read: Columns, write: Columns, left: Span, right: Span) -> int:
     """Return a vector whose images lie outside both spans; two of two kinds sum to one."""
     first = next(1 << bit for bit, image in enumerate(read) if image not in left)
-    if _image(write, first) not in right:
+    if apply_columns(write, first) not in right:
         return first
     second = next(1 << bit for bit, image in enumerate(write) if image not in right)
-    if _image(read, second) not in left:
+    if apply_columns(read, second) not in left:
         return second
     return first ^ second
-
-
-def _image(columns: Columns, vector: int) -> int:
-    image = 0
-    for bit, column in enumerate(columns):
-        if vector >> bit & 1:
-            image ^= column
-    return image
 
 
 def _ordered(vectors: list[int]) -> list[int]:

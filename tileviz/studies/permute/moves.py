@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, LayoutError, TileLayout, region_addresses
-from tileviz.memory import LANES
+from tileviz.memory import BANK_BYTES, LANES
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.reference import Alignment, Reference, element_offsets
 
@@ -38,6 +38,7 @@ class Move:
         target: Element offset in the destination, likewise.
         element_bytes: Bytes per element.
         aligned: Whether the reference's cut of both layouts addresses these very elements.
+        word_aligned: Whether the first element of every stage starts a 4-byte word on both sides.
     """
 
     extents: tuple[int, ...]
@@ -45,6 +46,7 @@ class Move:
     target: Offsets
     element_bytes: int
     aligned: bool
+    word_aligned: bool = True
 
     @property
     def volume(self) -> int:
@@ -83,7 +85,24 @@ def move_of(design: PermuteDesign, reference: Reference, stage: int = 0) -> Move
     if reference.outcome == "reject" or not aligned:
         _check_one_to_one(design, "src", stage, source)
         _check_one_to_one(design, "dst", stage, target)
-    return Move(extents, source, target, width, aligned)
+    starts = (source[:1], target[:1]) if design.stages is None else _starts(design)
+    whole_words = not any((start * width % BANK_BYTES).any() for start in starts)
+    return Move(extents, source, target, width, aligned, whole_words)
+
+
+def _starts(design: PermuteDesign) -> list[Offsets]:
+    """Return the offset of the first element of every stage, source then destination."""
+    stages = np.arange(design.stage_count, dtype=np.int64)
+    found = []
+    for side in NAMES:
+        tile = design.src if side == "src" else design.dst
+        first, second = (design.region(side, stage) for stage in (0, min(1, len(stages) - 1)))
+        coordinate = tuple(
+            a + stages * (b - a) for (a, _), (b, _) in zip(first, second, strict=True)
+        )
+        places = tile.parsed.apply(coordinate, tile.extents)
+        found.append(np.asarray(places.get("m", np.zeros(1)), dtype=np.int64))
+    return found
 
 
 def aligned_offsets(alignment: Alignment) -> tuple[Offsets, Offsets]:

@@ -28,6 +28,7 @@ from tileviz.studies.permute.colouring import group_elements
 from tileviz.studies.permute.lane_space import LaneSpace, lane_space
 from tileviz.studies.permute.moves import MAX_PER_LANE, Move, NoSchedule
 from tileviz.studies.permute.schedule import Kind, Ours, OwnSchedule, Phase, XorSchedule
+from tileviz.studies.permute.word_blocks import WordBlocks, word_blocks
 
 Offsets = NDArray[np.int64]
 _NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -54,7 +55,7 @@ class Items:
     def of(cls, move: Move) -> Items:
         """Take whole 4-byte words where both layouts keep them together, else elements."""
         width = move.element_bytes
-        words = _words(move) if width < BANK_BYTES else None
+        words = _words(move) if width < BANK_BYTES and move.word_aligned else None
         if words is not None:
             return cls(move, words, BANK_BYTES, move.source[words], move.target[words])
         return cls(move, np.arange(move.volume), width, move.source, move.target)
@@ -127,15 +128,20 @@ def shared_schedule(move: Move, family: Sequence[XorSchedule]) -> Ours:
         if schedule.read.cost <= bound and schedule.write.cost <= bound:
             passes = max(schedule.read.cost, schedule.write.cost)
             return Ours("xor", passes, bound, schedule, _proof(items, read, write, "xor", bound))
-    found = _formula(items) if read == write and read * items.lanes == len(items.elements) else None
+    blocks = word_blocks(move) if items.bytes < BANK_BYTES else None
+    if blocks is not None:
+        own = _permuted(move, blocks, bound)
+        return Ours("f2", bound, bound, own, _proof(items, read, write, "f2", bound))
+    found = _formula(items)
     if found is not None:
         space, chosen = found
-        own = _own(items, chosen, None, space, read, write, free=True)
-        return Ours("f2", bound, bound, own, _proof(items, read, write, "f2", bound))
+        own = _own(items, chosen, None, space, read, write, free=items.bytes >= BANK_BYTES)
+        groups = max(own.read.cost, own.write.cost)
+        return Ours("f2", groups, bound, own, _proof(items, read, write, "f2", groups))
     own = _table(items, read, write)
     groups = max(own.read.cost, own.write.cost)
     for schedule in family:
-        if schedule.cost <= own.cost:
+        if schedule.cost <= own.cost and max(schedule.read.cost, schedule.write.cost) <= groups:
             proof = _proof(items, read, write, "xor", groups)
             return Ours("xor", groups, bound, schedule, proof)
     return Ours("table", groups, bound, own, _proof(items, read, write, "table", groups))
@@ -143,7 +149,8 @@ def shared_schedule(move: Move, family: Sequence[XorSchedule]) -> Ours:
 
 def _formula(items: Items) -> tuple[LaneSpace, Offsets] | None:
     """Return a lane space and the item of every register and lane, if both layouts are linear."""
-    if linear_columns(items.elements) is None:
+    # Both fill every slot alike, or the linear maps do not reach every slot.
+    if len(items.elements) % items.lanes or linear_columns(items.elements) is None:
         return None
     columns = [_slot_columns(items, offsets) for offsets in (items.source, items.target)]
     if columns[0] is None or columns[1] is None:
@@ -153,6 +160,30 @@ def _formula(items: Items) -> tuple[LaneSpace, Offsets] | None:
         return None
     lanes, registers = image_table(space.lanes), image_table(space.registers)
     return space, registers[:, None] ^ lanes
+
+
+def _permuted(move: Move, blocks: WordBlocks, passes: int) -> OwnSchedule:
+    """Return the schedule that reads and writes whole words and permutes bytes in between."""
+    chosen, written = (
+        image_table(space.registers)[:, None] ^ image_table(space.lanes)
+        for space in (blocks.reads, blocks.writes)
+    )
+    phases = [
+        Phase(
+            offsets,
+            "shared",
+            op,
+            BANK_BYTES,
+            passes,
+            passes,
+            1,
+            shared_evidence(op, BANK_BYTES),
+            move.element_bytes,
+        )
+        for op, offsets in (("ld", move.source[chosen]), ("st", move.target[written]))
+    ]
+    every = np.arange(move.volume)
+    return OwnSchedule(chosen, phases[0], phases[1], "f2", every, chosen, blocks.reads, blocks)
 
 
 def _slot_columns(items: Items, offsets: Offsets) -> Columns | None:

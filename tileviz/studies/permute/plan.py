@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -11,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.dtypes import dtype as dtype_of
-from tileviz.memory import LANES, Accesses, Verdict, judge
+from tileviz.memory import (
+    BANK_BYTES,
+    LANES,
+    Accesses,
+    Verdict,
+    global_evidence,
+    judge,
+    shared_evidence,
+)
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.moves import Move, NoSchedule, aligned_offsets, move_of
 from tileviz.studies.permute.ours import own_schedule
@@ -158,10 +165,13 @@ def _family(
 ) -> tuple[XorSchedule, ...]:
     """Return the XOR schedules, judged on hardware."""
     aligned = reference.alignment
+    active = None
     if reference.outcome != "reject" and aligned is not None:
         elements = xor_elements(aligned.volume // LANES)
-        sides: Sequence[NDArray[np.int64]] = aligned_offsets(aligned)
-        active = None
+        if isinstance(move, Move) and move.aligned:
+            sides = move.source, move.target
+        else:
+            sides = aligned_offsets(aligned)
     elif isinstance(move, Move):
         rows = -(-move.volume // LANES)
         elements = np.arange(rows * LANES, dtype=np.int64).reshape(1, rows, LANES)
@@ -171,8 +181,7 @@ def _family(
         active = None if active.all() else active
     else:
         return ()
-    reads = _phases(design, elements, active, sides[0], "ld")
-    writes = _phases(design, elements, active, sides[1], "st")
+    reads, writes = _phases(design, np.stack([side[elements] for side in sides]), active)
     return tuple(
         XorSchedule(elements[k], read, write, k)
         for k, (read, write) in enumerate(zip(reads, writes, strict=True))
@@ -180,44 +189,49 @@ def _family(
 
 
 def _phases(
-    design: PermuteDesign,
-    elements: NDArray[np.int64],
-    active: NDArray[np.bool_] | None,
-    side: NDArray[np.int64],
-    op: str,
-) -> list[Phase]:
-    """Judge one phase of all schedules at once; split the verdict by schedule."""
-    offsets = side[elements]
+    design: PermuteDesign, offsets: NDArray[np.int64], active: NDArray[np.bool_] | None
+) -> tuple[list[Phase], list[Phase]]:
+    """Judge both phases of all schedules; ``offsets`` are ``[phase, k, register, lane]``."""
     width = dtype_of(design.tile_dtype("src")).bytes
-    count, registers, _ = offsets.shape
-    merged = Accesses.of(
-        (offsets * width).reshape(-1, LANES),
-        space=design.space,
-        op=op,
-        bytes=width,
-        active=None if active is None else active.reshape(-1, LANES),
-    )
-    verdict = judge(merged)
-    by_k = (count, registers)
-    costs = _per_instruction(verdict).reshape(by_k).sum(axis=1).tolist()
-    ideals = _ideal(verdict).reshape(by_k).sum(axis=1).tolist()
-    banks = verdict.banks
-    ways = None if banks is None else banks.n_way.reshape(by_k).max(axis=1).tolist()
-    return [
-        Phase(
-            offsets[k],
-            design.space,
-            op,
-            width,
-            costs[k],
-            ideals[k],
-            None if ways is None else ways[k],
-            verdict.evidence,
-            width,
-            None if active is None else active[k],
+    shape = offsets.shape[:3]
+    everyone = None if active is None else np.broadcast_to(active, offsets.shape)
+    # Loads and stores of at most a word follow one rule, so one call judges both.
+    together = width <= BANK_BYTES or design.space == "global"
+    halves = [slice(0, 2)] if together else [slice(0, 1), slice(1, 2)]
+    costs, ideals, ways = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for half, op in zip(halves, ("ld", "st"), strict=False):
+        mask = None if everyone is None else everyone[half].reshape(-1, LANES)
+        addresses = (offsets[half] * width).reshape(-1, LANES)
+        verdict = judge(Accesses.of(addresses, space=design.space, op=op, bytes=width, active=mask))
+        part = offsets[half].shape[:3]
+        costs[half] = _per_instruction(verdict).reshape(part)
+        ideals[half] = _ideal(verdict).reshape(part)
+        if verdict.banks is not None:
+            ways[half] = verdict.banks.n_way.reshape(part)
+    shared = design.space == "shared"
+    found = []
+    for number, op in enumerate(("ld", "st")):
+        evidence = shared_evidence(op, width) if shared else global_evidence()
+        cost, ideal = (part[number].sum(axis=1).astype(int).tolist() for part in (costs, ideals))
+        most = ways[number].max(axis=1).astype(int).tolist()
+        found.append(
+            [
+                Phase(
+                    offsets[number, k],
+                    design.space,
+                    op,
+                    width,
+                    cost[k],
+                    ideal[k],
+                    most[k] if shared else None,
+                    evidence,
+                    width,
+                    None if active is None else active[k],
+                )
+                for k in range(shape[1])
+            ]
         )
-        for k in range(count)
-    ]
+    return found[0], found[1]
 
 
 def _per_instruction(verdict: Verdict) -> NDArray[np.int64]:

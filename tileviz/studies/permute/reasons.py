@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tileviz.dtypes import dtype as dtype_of
+from tileviz.layouts.f2 import apply_columns
 from tileviz.memory import BANK_BYTES, BANKS, LANES, bank_load, shared_wavefronts
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.kernel import kernel
@@ -155,7 +156,7 @@ def cell_bits(
     if isinstance(schedule, XorSchedule):
         rows = _xor_rows(schedule, lane, register)
     else:
-        rows = _own_rows(schedule, lane, register)
+        rows = _own_rows(schedule, phase, lane, register)
     if part.active is not None and not part.active[register, lane]:
         return (*rows, BitRow("inactive: no element for this lane", 0, 1))
     offset = int(part.offsets[register, lane])
@@ -181,15 +182,19 @@ def _xor_rows(schedule: XorSchedule, lane: int, register: int) -> list[BitRow]:
     return rows
 
 
-def _own_rows(schedule: OwnSchedule, lane: int, register: int) -> list[BitRow]:
+def _own_rows(schedule: OwnSchedule, phase: PhaseName, lane: int, register: int) -> list[BitRow]:
     width = max((schedule.registers - 1).bit_length(), 1)
-    item = int(schedule.chosen[register, lane])
     wide = max((len(schedule.items) - 1).bit_length(), 1)
     what = "element" if schedule.read.bytes == schedule.read.element_bytes else "4-byte word"
-    space = schedule.space
+    space, item = schedule.space, int(schedule.chosen[register, lane])
     if space is None:
         rows = [BitRow("lane", lane, 5), BitRow("register r", register, width)]
         return [*rows, BitRow(f"{what}, by the table", item, wide)]
+    if schedule.blocks is not None:
+        what = "first element of the word"
+        if phase == "write":
+            space = schedule.blocks.writes
+            item = apply_columns(space.lanes, lane) ^ apply_columns(space.registers, register)
     # Bits of the lane that end up anywhere but in their own place.
     moved = [bit for bit, vector in enumerate(space.lanes) if vector != 1 << bit]
     set_bits = 0
@@ -261,6 +266,14 @@ def _why_ours(plan: PermutePlan, schedule: OwnSchedule) -> str:
     lanes = LANES * BANK_BYTES // max(schedule.read.bytes, BANK_BYTES)
     slots = {32: "banks", 16: "pairs of banks", 8: "fours of banks"}[lanes]
     degree = max(schedule.read.ideal, schedule.write.ideal)
+    if schedule.blocks is not None:
+        size = schedule.blocks.words * BANK_BYTES // schedule.read.element_bytes
+        return (
+            f"The layouts tear 4-byte words apart, yet {size} elements at a time are whole words "
+            "on both sides. A lane reads such a block's words, permutes their bytes in registers "
+            f"and writes whole words: {degree} passes for {moved} elements, and {degree * 32} "
+            "words cannot pass 32 banks in fewer."
+        )
     if schedule.kind == "f2":
         return (
             f"Both layouts send the bits of an element linearly to {slots}. The {lanes} lanes of "

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tileviz.memory import Accesses, Evidence, Space
 from tileviz.studies.permute.lane_space import LaneSpace
+from tileviz.studies.permute.word_blocks import WordBlocks
 
 Offsets = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -145,12 +146,15 @@ class OwnSchedule(_Phases):
             is an element, or a 4-byte word of smaller ones.
         chosen: Item per register and lane, int64 ``[register, lane]``.
         space: The formula, for ``f2``: bits of the item number from bits of lane and register.
+        blocks: Where lanes permute bytes between both phases: what they read is ``chosen`` by
+            ``space``, what they write is by ``blocks.writes``.
     """
 
     kind: Literal["f2", "table"]
     items: NDArray[np.int64]
     chosen: NDArray[np.int64]
     space: LaneSpace | None = None
+    blocks: WordBlocks | None = None
 
     @property
     def k(self) -> Literal["ours"]:
@@ -205,6 +209,7 @@ class Ours:
             "groups": self.groups,
             "lower_bound": self.lower_bound,
             "bytes": schedule.read.bytes,
+            "bytes_permuted": isinstance(schedule, OwnSchedule) and schedule.blocks is not None,
             "read": schedule.read.to_json(),
             "write": schedule.write.to_json(),
             "src_addr": schedule.read.addresses_json(),
