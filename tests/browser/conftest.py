@@ -14,7 +14,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 SCREENSHOTS = ROOT / "screenshots"
@@ -32,6 +39,9 @@ _ARGUMENTS = (
 # A page opened by its own link probes these two below its own path; Streamlit's way, not a fault.
 _PROBES = ("/_stcore/health", "/_stcore/host-config")
 OpenPage = Callable[..., Page]
+
+# Nothing is timed here: a busy machine may take its time.
+expect.set_options(timeout=20_000)
 
 
 def _chromium() -> str:
