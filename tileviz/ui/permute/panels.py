@@ -28,6 +28,7 @@ _VIEW, _GREY = "permute.view", "permute.grey"
 _PHASE, _LANE, _REGISTER = "permute.phase", "permute.lane", "permute.register"
 # As many lanes as fit beside the code at 1280 pixels.
 _PLACED_LANES = 5
+_MAX_LINES, _TALL_PIXELS = 70, 900
 _PHASES: tuple[PhaseName, PhaseName] = ("read", "write")
 _THROUGH = {"read": "Read through source", "write": "Write through destination"}
 _CHART = {
@@ -187,7 +188,14 @@ def code_section(plan: PermutePlan, schedule: Schedule | None) -> None:
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
         if code.source:
-            st.code(code.source, language="cpp", line_numbers=True)
+            # Tables can run to hundreds of lines; then the panel scrolls instead of the page.
+            tall = code.source.count("\n") > _MAX_LINES
+            st.code(
+                code.source,
+                language="cpp",
+                line_numbers=True,
+                height=_TALL_PIXELS if tall else "content",
+            )
         else:
             st.html(html.empty("No CUDA.", html.sentence(code.reason)))
     with right:
