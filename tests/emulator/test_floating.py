@@ -5,6 +5,7 @@ import math
 import random
 import struct
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -363,3 +364,62 @@ def test_comparisons_know_nan(apply_opcode, float_formats, name, kind):
         else:
             want = ORDERED[name.removesuffix("u")](value(a), value(b))
         assert g == int(want), (hex(a), hex(b))
+
+
+def fused_kernel(rows, guard=""):
+    """PTX of independent multiply-adds, one a row; every thread computes all of them."""
+    loads, sums, stores = [], [], []
+    for i in range(len(rows)):
+        loads += [f"ld.global.f32 %{v}{i}, [%rd1+{12 * i + 4 * j}];" for j, v in enumerate("abc")]
+        sums.append(f"fma.rn.f32 %d{i}, %a{i}, %b{i}, %c{i};")
+        stores.append(f"st.global.f32 [%rd3+{4 * i}], %d{i};")
+    n = len(rows)
+    newline = "\n"
+    return f"""
+    .version 8.8
+    .target sm_80
+    .address_size 64
+    .visible .entry k(.param .u64 in, .param .u64 out) {{
+      .reg .f32 %a<{n}>, %b<{n}>, %c<{n}>, %d<{n}>; .reg .b64 %rd<4>; .reg .b32 %r<3>;
+      .reg .pred %p;
+      mov.u32 %r1, %tid.x;
+      ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
+      mad.wide.u32 %rd3, %r1, {4 * n}, %rd2;
+      {guard}
+      {newline.join(loads)}
+      {newline.join(sums)}
+      {newline.join(stores)}
+      END: ret; }}
+    """
+
+
+@pytest.mark.parametrize("guard", ["", "and.b32 %r2, %r1, 1; setp.eq.u32 %p, %r2, 1; @%p bra END;"])
+def test_multiply_adds_that_run_together_are_exact(run_ptx, float_formats, guard):
+    form = float_formats["f32"]
+    plain = list(zip(*(near(form, 20, s) for s in (1, 2, 3)), strict=True))
+    for rows in (plain, ties(form, 20, 9), subnormal(form, 20, 10), plain[:3] + ties(form, 9, 1)):
+        run = run_ptx(
+            fused_kernel(rows, guard),
+            block=64,
+            arguments={
+                "in": np.array(rows, np.uint32).reshape(-1),
+                "out": ("out", "uint32", 64 * len(rows)),
+            },
+        )
+        want = [form.encode(fma(*(form.decode(b) for b in row))) for row in rows]
+        got = run.outputs["out"].reshape(64, -1)
+        assert (got[::2] == want).all()
+        assert (got[1::2] == (0xFFFFFFFF if guard else want)).all()
+
+
+def test_a_run_of_multiply_adds_ends_where_one_feeds_another():
+    from tileviz.emulator.fusion import runs
+    from tileviz.emulator.ptx import Instruction, Register
+
+    def make(*names):
+        return Instruction("fma.rn.f32", tuple(map(Register, names)), None, None, 1)
+
+    body = [make("d", "a", "b", "c"), make("e", "a", "b", "c"), make("f", "d", "b", "c")]
+    body += [make("f", "a", "b", "c"), Instruction("ret", (), None, None, 1)]
+    lengths = [len(run) for run in runs(body, SimpleNamespace(known={}))]
+    assert lengths == [2, 1, 1, 1]

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tileviz.emulator import EmulatorError, ParseError, UnsupportedError
+from tileviz.emulator import EmulatorError, ParseError, TooLargeError, UnsupportedError
 from tileviz.emulator.parser import immediate, parse
 from tileviz.emulator.ptx import (
     Address,
@@ -107,6 +107,18 @@ def test_parameters_of_both_dialects():
     assert function.max_threads == 64
 
 
+def test_only_what_a_kernel_needs_is_parsed():
+    text = HEADER + (
+        ".func f() { ret; } .func g() { call f; ret; } .visible .entry k() { call g; ret; }"
+        ".visible .entry other() { !!! broken !!!; }"
+    )
+    module = parse(text, entry="k")
+    assert sorted(module.functions) == ["f", "g", "k"]
+    assert module.kernels == ["k", "other"]
+    with pytest.raises(ParseError):
+        parse(text)
+
+
 def test_variables_and_initialisers():
     text = HEADER + (
         ".global .align 4 .b8 table[8] = {1, 2, 0xff};\n"
@@ -185,7 +197,7 @@ def test_hostile_text_takes_linear_time(text):
 def test_the_number_of_instructions_is_limited():
     text = HEADER + ".visible .entry k() {" + "ret;" * 11 + "}"
     assert len(list(parse(text, max_instructions=11).functions["k"].instructions())) == 11
-    with pytest.raises(ParseError, match="more than 10 PTX instructions"):
+    with pytest.raises(TooLargeError, match="more than 10 PTX instructions"):
         parse(text, max_instructions=10)
 
 

@@ -4,9 +4,15 @@
 `Emulation.problems`. Text or a launch that cannot be run at all is an `EmulatorError`.
 """
 
-from tileviz.emulator.emulate import emulate
+from tileviz.emulator.driver import emulate
 from tileviz.emulator.emulation import Emulation, StaticAccess, Statistics
-from tileviz.emulator.errors import EmulatorError, LaunchError, ParseError, UnsupportedError
+from tileviz.emulator.errors import (
+    EmulatorError,
+    LaunchError,
+    ParseError,
+    TooLargeError,
+    UnsupportedError,
+)
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.problems import Problem
 
@@ -19,6 +25,7 @@ __all__ = [
     "Problem",
     "StaticAccess",
     "Statistics",
+    "TooLargeError",
     "UnsupportedError",
     "emulate",
 ]

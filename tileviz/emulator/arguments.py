@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tileviz.cuda.kernel import Buffer, Scalar
 from tileviz.dtypes import dtype
 from tileviz.emulator.errors import LaunchError
-from tileviz.emulator.layout import Layout, plain_name, used_symbols
+from tileviz.emulator.layout import Layout, plain_name
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.memory import GlobalMemory, aligned
 from tileviz.emulator.problems import Problem, Stop
@@ -44,9 +44,8 @@ def global_memory(
         message = f"buffers of {total:,} bytes, over the limit of {limits.arena_bytes:,}"
         raise Stop(Problem("limit", message))
     memory = GlobalMemory()
-    used = used_symbols(function)
     pending = [v for v in module.variables.values() if v.space in ("global", "const")]
-    needed = _closure({v.name: v for v in pending}, used)
+    needed = _closure({v.name: v for v in pending}, layout.used)
     for variable in needed:
         content = aligned(-(-variable.size // 16) * 16, np.uint8, 0)[: variable.size]
         content[: len(variable.initial)] = np.frombuffer(variable.initial, np.uint8)

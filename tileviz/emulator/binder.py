@@ -87,6 +87,10 @@ class Binder:
         row: Row = _viewed(self._rows[width][self.allocation.rows[name]], kind, width)
         return row
 
+    def rows(self, width: int) -> Row:
+        """Return all rows of a width, ``[row, lane]``."""
+        return self._rows[width]
+
     def settle(self, register: Operand, instruction: Instruction, value: Value) -> bool:
         """Make a register known if this instruction alone defines it; tell whether it is."""
         if (

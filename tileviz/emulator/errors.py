@@ -25,7 +25,11 @@ class EmulatorError(Exception):
 
 
 class ParseError(EmulatorError):
-    """PTX text that is malformed, or whose size is over the limit."""
+    """PTX text that is malformed."""
+
+
+class TooLargeError(ParseError):
+    """PTX with more instructions than the limit; `emulate` returns it as a problem."""
 
 
 class UnsupportedError(EmulatorError):

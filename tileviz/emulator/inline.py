@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tileviz.emulator.errors import LaunchError, ParseError, UnsupportedError
+from tileviz.emulator.errors import LaunchError, TooLargeError, UnsupportedError
 from tileviz.emulator.ptx import (
     Address,
     Function,
@@ -39,11 +39,11 @@ def flatten(module: Module, entry: str, *, max_instructions: int) -> Function:
     Raises:
         LaunchError: The module has no such kernel.
         UnsupportedError: A call is recursive, indirect, or to a function that is not emulated.
-        ParseError: The expansion has more than ``max_instructions`` instructions.
+        TooLargeError: The expansion has more than ``max_instructions`` instructions.
     """
     function = module.functions.get(entry)
     if function is None or not function.entry:
-        kernels = ", ".join(name for name, f in module.functions.items() if f.entry) or "none"
+        kernels = ", ".join(module.kernels) or "none"
         raise LaunchError(f"the module has no kernel {entry!r}; it has: {kernels}")
     flat = _Expansion(module, function, max_instructions).result
     for index, instruction in enumerate(flat.instructions()):
@@ -77,15 +77,11 @@ class _Expansion:
                 continue
             self.remaining -= 1
             if self.remaining < 0:
-                raise ParseError(
+                raise TooLargeError(
                     f"the kernel has more than {self.max_instructions:,} PTX instructions "
                     "once its calls are expanded"
                 )
-            copy = replace(
-                item,
-                operands=tuple(map(names.operand, item.operands)),
-                guard=item.guard and names.guard(item.guard),
-            )
+            copy = names.instruction(item)
             if item.name == "call":
                 self._call(copy, stack)
             elif item.name == "ret" and leave is not None:
@@ -161,6 +157,16 @@ class _Renaming:
         """Return the expanded name of a register, label, variable or parameter."""
         return self.names.get(name, name)
 
+    def instruction(self, instruction: Instruction) -> Instruction:
+        """Rename every local name in an instruction."""
+        if not self.names:
+            return instruction
+        return replace(
+            instruction,
+            operands=tuple(map(self.operand, instruction.operands)),
+            guard=instruction.guard and self.guard(instruction.guard),
+        )
+
     def guard(self, guard: Register | Not) -> Register | Not:
         """Rename a guard predicate."""
         if isinstance(guard, Not):
@@ -169,8 +175,6 @@ class _Renaming:
 
     def operand(self, operand: Operand) -> Operand:
         """Rename every local name in an operand."""
-        if not self.names:
-            return operand
         if isinstance(operand, Register | Not):
             return self.guard(operand)
         if isinstance(operand, Symbol):

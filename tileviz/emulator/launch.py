@@ -14,6 +14,7 @@ from tileviz.emulator.ptx import Function
 
 MAX_THREADS = 1024
 _BATCH_LANES = 8192
+_BATCH_GRANULES = 1 << 21
 _MAX_BLOCKS = (1 << 31) - 1
 _AXES = "xyz"
 
@@ -35,18 +36,30 @@ def check_shape(function: Function, grid: Coordinates, block: Coordinates) -> No
         raise LaunchError(f"grid {grid} is too large: at most 2^31-1, 65535, 65535")
 
 
-def batch_capacity(blocks: int, threads: int, local_bytes: int, limits: Limits) -> int:
+def batch_capacity(
+    blocks: int, threads: int, granules: int, local_bytes: int, limits: Limits
+) -> int:
     """Return how many blocks to run at once.
 
     Enough lanes to amortise NumPy's cost per call, few enough to stay in cache and within limits;
     batches are of equal size as far as possible.
 
+    Args:
+        blocks: Blocks to run in all.
+        threads: Threads of a block.
+        granules: Entries that a block needs in the race check's shadow.
+        local_bytes: Local memory of a thread.
+        limits: The limits of the run.
+
+    Raises:
+        Stop: Not even one block is within the limits.
+
     Example:
-        >>> batch_capacity(100, 128, 0, Limits())
+        >>> batch_capacity(100, 128, 512, 0, Limits())
         50
     """
     stride = -(-threads // WARP) * WARP
-    most = max(1, _BATCH_LANES // stride)
+    most = max(1, min(_BATCH_LANES // stride, _BATCH_GRANULES // max(granules, 1)))
     if local_bytes:
         room = limits.local_bytes // (local_bytes * stride)
         if room < 1:

@@ -16,6 +16,7 @@ class Layout:
     """Where every variable of a kernel lies in its space.
 
     Attributes:
+        used: Every name in the instructions that is no register.
         symbols: Space and address of each variable.
         shared: Named pieces of a block's shared memory.
         shared_bytes: Shared memory of a block, static and dynamic.
@@ -24,13 +25,13 @@ class Layout:
     """
 
     def __init__(self, function: Function, module: Module, dynamic_bytes: int) -> None:
+        self.used = used_symbols(function)
         self.symbols: dict[str, tuple[str, int]] = {}
         self.shared: list[Segment] = []
         self.local: list[Segment] = []
         self.local_bytes = 0
-        used = used_symbols(function)
         variables = [*function.variables.values()]
-        variables += [v for v in module.variables.values() if v.name in used]
+        variables += [v for v in module.variables.values() if v.name in self.used]
         sized = [v for v in variables if v.space == "shared" and v.size]
         dynamic = [v for v in variables if v.space == "shared" and not v.size]
         self.shared_bytes = self._place(sized, "shared", self.shared)

@@ -87,6 +87,21 @@ def round_sum(product: Double, addend: Double, out: Float) -> None:
         np.copyto(out, total, casting="unsafe")
 
 
+def quick_sum(product: Double, addend: Double, out: Float) -> bool:
+    """Like `round_sum`, but uses both operands as scratch, and gives up where care is needed.
+
+    Returns:
+        Whether ``out`` is right; if not, `round_sum` must be called on the operands' old content.
+    """
+    np.add(product, addend, out=addend)
+    half = np.left_shift(addend.view(np.int64), _DROPPED, out=product.view(np.int64))
+    if half.min() == _HALF_WAY:
+        return False
+    _underflow.raised = False
+    np.copyto(out, addend, casting="unsafe")
+    return not _underflow.raised
+
+
 def _make_odd(a: Double, b: Double, total: Double, where: NDArray[np.bool_]) -> None:
     """Replace ``total = a + b`` by its rounding to odd, in the lanes of ``where``."""
     place = np.nonzero(where)

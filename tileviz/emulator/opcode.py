@@ -30,7 +30,8 @@ class Opcode:
 
     def __init__(self, instruction: Instruction) -> None:
         self.instruction = instruction
-        self.name, *self._rest = instruction.opcode.split(".")
+        self.name = instruction.name
+        self._rest = list(instruction.modifiers)
 
     def take(self, *options: str) -> str | None:
         """Remove and return the first part that is one of ``options``, or None."""

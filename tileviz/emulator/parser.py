@@ -13,7 +13,7 @@ import re
 import struct
 from collections.abc import Iterator
 
-from tileviz.emulator.errors import ParseError, UnsupportedError
+from tileviz.emulator.errors import ParseError, TooLargeError, UnsupportedError
 from tileviz.emulator.ptx import (
     WIDTH,
     Address,
@@ -33,6 +33,7 @@ from tileviz.emulator.ptx import (
 )
 
 _COMMENT = re.compile(r'("[^"\n]*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_BRACE = re.compile(r"[{}]")
 _SPACE = re.compile(r"\s*")
 _LOC = re.compile(r"\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:[^\n]*?inlined_at\s+(\d+)\s+(\d+)\s+(\d+))?")
 _LABEL = re.compile(r"([\w$%.]+)\s*:(?!:)")
@@ -64,15 +65,17 @@ _MAX_REGISTERS = 1 << 17
 _MAX_VARIABLE_BYTES = 1 << 26
 
 
-def parse(text: str, *, max_instructions: int = 200_000) -> Module:
+def parse(text: str, *, entry: str | None = None, max_instructions: int = 200_000) -> Module:
     """Parse PTX text.
 
     Args:
         text: A whole PTX module.
-        max_instructions: Most instructions accepted, over all functions.
+        entry: Parse this kernel and what it calls; all functions if None.
+        max_instructions: Most instructions accepted, over all functions parsed.
 
     Raises:
-        ParseError: The text is malformed or too long.
+        ParseError: The text is malformed.
+        TooLargeError: There are too many instructions.
         UnsupportedError: A construct is valid PTX but outside what is emulated.
 
     Example:
@@ -84,7 +87,7 @@ def parse(text: str, *, max_instructions: int = 200_000) -> Module:
         >>> [i.opcode for i in module.functions["nop"].instructions()]
         ['mov.u32', 'ret']
     """
-    return _Parser(text, max_instructions).module()
+    return _Parser(text, max_instructions).module(entry)
 
 
 def immediate(text: str) -> Immediate | None:
@@ -112,7 +115,15 @@ def immediate(text: str) -> Immediate | None:
 
 
 def split_list(text: str) -> Iterator[str]:
-    """Yield the items of a comma-separated list, commas in brackets not counting."""
+    """Yield the items of a comma-separated list, commas in brackets not counting.
+
+    Example:
+        >>> list(split_list("{a, b}, [c+4], 1"))
+        ['{a, b}', '[c+4]', '1']
+    """
+    if "{" not in text and "(" not in text:  # brackets of addresses hold no commas
+        yield from (item for part in text.split(",") if (item := part.strip()))
+        return
     depth = start = 0
     for position, character in enumerate(text):
         if character in "{[(":
@@ -134,8 +145,10 @@ class _Lines:
     first location in a kernel is the kernel's own, since an entry function has a body there.
     """
 
-    def __init__(self) -> None:
-        self.own_file: int | None = None
+    def __init__(self, text: str) -> None:
+        entry = text.find(".entry")
+        first = _LOC.search(text, max(entry, 0))
+        self.own_file = int(first[1]) if first else None
         self.line: int | None = None
         self._inlined_at: dict[tuple[int, int, int], tuple[int, int, int]] = {}
 
@@ -146,8 +159,6 @@ class _Lines:
             self._inlined_at[place] = (int(match[4]), int(match[5]), int(match[6]))
         if place[1] == 0:
             return
-        if self.own_file is None:
-            self.own_file = place[0]
         seen = set()
         while place[0] != self.own_file and place in self._inlined_at and place not in seen:
             seen.add(place)
@@ -163,16 +174,27 @@ class _Parser:
         self.starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
         self.position = 0
         self.result = Module()
-        self.lines = _Lines()
+        self.lines = _Lines(self.text)
+        self.bodies: dict[str, tuple[int, Function]] = {}
         self.remaining = max_instructions
         self.max_instructions = max_instructions
 
     # -- module scope ------------------------------------------------------------------------------
 
-    def module(self) -> Module:
-        """Parse everything at module scope."""
+    def module(self, entry: str | None) -> Module:
+        """Parse everything at module scope, then the bodies that are needed."""
         while self._skip_space() < len(self.text):
             self._directive()
+        work = list(self.bodies) if entry is None else [entry]
+        while work:
+            name = work.pop()
+            if name in self.bodies:
+                self.position, function = self.bodies.pop(name)
+                self.result.functions[name] = function
+                self.lines.line = None
+                body = _Body(self, function)
+                body.parse()
+                work.extend(body.calls)
         return self.result
 
     def _directive(self) -> None:
@@ -240,19 +262,24 @@ class _Parser:
         if bound := _MAX_THREADS.search(attributes):
             x, y, z = (int(extent or 1) for extent in bound.groups())
             function.max_threads = x * y * z
+        if function.entry:
+            self.result.kernels.append(name)
         self.position = match.end()
         if self.position >= len(self.text):
             raise ParseError(f"PTX function {name[:60]} has no body")
-        if self.text[self.position] == ";":  # a declaration
-            self.position += 1
-            return
         self.position += 1
-        if function.entry:
-            self.lines = _Lines()
-        else:
-            self.lines.line = None
-        _Body(self, function).parse()
-        self.result.functions[name] = function
+        if self.text[self.position - 1] == "{":
+            self.bodies[name] = (self.position, function)
+            self._skip_body(name)
+
+    def _skip_body(self, name: str) -> None:
+        depth = 1
+        for brace in _BRACE.finditer(self.text, self.position):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                self.position = brace.end()
+                return
+        raise ParseError(f"PTX function {name[:60]} has no closing brace")
 
     def _parameters(self, text: str) -> list[Parameter]:
         result: list[Parameter] = []
@@ -313,6 +340,8 @@ class _Body:
         self.function = function
         self.scopes = [_Scope(0)]
         self.unique = 0
+        self.calls: list[str] = []
+        self.operands: dict[str, Operand] = {}  # by text, for the scope that is open
 
     def parse(self) -> None:
         """Parse up to and including the closing brace."""
@@ -320,10 +349,11 @@ class _Body:
         while self.scopes:
             start = parser._skip_space()
             if start >= len(text):
-                raise ParseError(f"PTX function {self.function.name[:60]} has no closing brace")
+                raise ParseError(f"PTX function {self.function.name[:60]} ends early")
             character = text[start]
             if character in "{};":
                 parser.position += 1
+                self.operands.clear()
                 if character == "{":
                     self.scopes.append(_Scope(len(self.function.body)))
                 elif character == "}":
@@ -374,6 +404,7 @@ class _Body:
             self.unique += 1
             unique = f"{name}@{self.unique}"
         self.scopes[-1].names[name] = unique
+        self.operands.clear()
         return unique
 
     def _resolve(self, name: str) -> str:
@@ -423,7 +454,7 @@ class _Body:
         parser = self.parser
         parser.remaining -= 1
         if parser.remaining < 0:
-            raise ParseError(
+            raise TooLargeError(
                 f"the kernel has more than {parser.max_instructions:,} PTX instructions"
             )
         guard: Register | Not | None = None
@@ -436,13 +467,21 @@ class _Body:
             raise ParseError(f"malformed PTX {statement[:60]!r} {parser._where(start)}")
         rest = statement[opcode.end() :]
         try:
-            operands = tuple(map(self._operand, split_list(rest)))
+            operands = tuple(map(self._known_operand, split_list(rest)))
         except ParseError as error:
             raise ParseError(f"{error.message} {parser._where(start)}", parser.lines.line) from None
         instruction = Instruction(
             opcode[0], operands, guard, parser.lines.line, parser.line_of(start)
         )
         self.function.body.append(instruction)
+        if instruction.name == "call":
+            self.calls += [operand.name for operand in operands if isinstance(operand, Symbol)]
+
+    def _known_operand(self, text: str) -> Operand:
+        operand = self.operands.get(text)
+        if operand is None:
+            operand = self.operands[text] = self._operand(text)
+        return operand
 
     def _operand(self, text: str) -> Operand:
         first = text[:1]

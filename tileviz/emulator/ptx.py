@@ -91,6 +91,8 @@ class Instruction:
         line: 1-based line in the kernel's source, or None where unknown.
         ptx_line: 1-based line in the PTX text.
         index: Position in its function.
+        name: The first part of the opcode.
+        modifiers: The dotted parts after it.
     """
 
     opcode: str
@@ -99,16 +101,11 @@ class Instruction:
     line: int | None
     ptx_line: int
     index: int = -1
+    name: str = field(init=False)
+    modifiers: list[str] = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """The first part of the opcode."""
-        return self.opcode.partition(".")[0]
-
-    @property
-    def modifiers(self) -> list[str]:
-        """The dotted parts after the name."""
-        return self.opcode.split(".")[1:]
+    def __post_init__(self) -> None:
+        self.name, *self.modifiers = self.opcode.split(".")
 
 
 @dataclass(frozen=True)
@@ -178,15 +175,28 @@ class Function:
 
 @dataclass
 class Module:
-    """A PTX module: functions and module-scope variables by name."""
+    """A PTX module: functions and module-scope variables by name.
+
+    Attributes:
+        target: As in the ``.target`` directive.
+        kernels: Names of all kernels, parsed or not.
+        functions: The functions that have been parsed.
+        variables: Variables of module scope.
+    """
 
     target: str = ""
+    kernels: list[str] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
 
 
 def flatten(operands: tuple[Operand, ...]) -> list[Operand]:
-    """Return operands with vectors and pairs replaced by their items."""
+    """Return operands with vectors and pairs replaced by their items.
+
+    Example:
+        >>> flatten((Pair(Register("a"), Symbol("_")), Immediate(1)))
+        [Register(name='a'), Symbol(name='_', offset=0), Immediate(value=1, kind='int')]
+    """
     flat: list[Operand] = []
     for operand in operands:
         if isinstance(operand, Vector):

@@ -122,8 +122,10 @@ def store(code: Opcode, instruction: Instruction, binder: Binder) -> Step:
     def run(lanes: Lanes) -> None:
         parts = resolve(read(lanes), lanes)
         values = gather(lanes)
-        if state.races is not None and any(part.target is state.shared for part in parts):
-            state.races.stored(values)
+        if state.races is not None:
+            for part in parts:
+                if part.target is state.shared:
+                    state.races.stored(_chosen(values, part))
         put(parts, values, access)
 
     return run
@@ -144,9 +146,14 @@ def fetch(parts: list[Part], count: int, width: int) -> Array:
 def put(parts: list[Part], values: Any, access: Operation) -> None:
     """Store a unit a lane; where lanes collide the highest lane wins."""
     for part in parts:
-        varies = isinstance(values, np.ndarray) and part.positions is not None
-        part.target.views[access.width][part.units] = values[part.positions] if varies else values
+        part.target.views[access.width][part.units] = _chosen(values, part)
         mark_valid(access, part)
+
+
+def _chosen(values: Any, part: Part) -> Any:
+    """Return the values, one a lane or one for all, of the lanes of a part."""
+    varies = isinstance(values, np.ndarray) and part.positions is not None
+    return values[part.positions] if varies else values
 
 
 def _row(binder: Binder, target: Operand, kind: str) -> Array | None:
