@@ -60,8 +60,9 @@ class EmulatorRunner:
         seed: int = 0,
         trace: bool = True,
         on_wait: Callable[[], None] | None = None,
+        on_queue: Callable[[int], None] | None = None,
     ) -> Execution:
-        """Compile and emulate; see `Runner.run`.
+        """Compile and emulate; see `Runner.run`. Its workers are many: there is no one queue.
 
         Raises:
             DesignError: The launch is over the limits, or the source includes what it must not.

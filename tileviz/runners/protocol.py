@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.emulator.emulation import StaticAccess
 from tileviz.emulator.problems import Coordinates, Problem
 from tileviz.memory import Accesses
+
+if TYPE_CHECKING:
+    from tileviz.runners.gpu.report import GpuReport
+
+
+class RunnerUnavailable(RuntimeError):
+    """A runner cannot run anything now, by no fault of the kernel; one line with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,14 @@ class Timing:
         median_us: Median.
         p10_us: 10th percentile.
         p90_us: 90th percentile.
-        n: Number of launches timed.
+        n: Number of samples.
         mode: ``"cold"`` or ``"warm"`` L2 cache.
+        min_us: Shortest, 0 where unknown.
+        error: Half-width of the median's 95 % interval, relative to it; None for too few samples.
+        noisy: Whether the middle 60 % of the samples spread over more than 5 % of the median.
+        floor_us: Median of an empty kernel of the same shape, measured the same way, or None.
+        launches: Launches between one pair of events; more than one ran back to back.
+        resolved: Whether the time stands out from that floor; if not, it says little of the kernel.
     """
 
     median_us: float
@@ -64,6 +77,12 @@ class Timing:
     p90_us: float
     n: int
     mode: str
+    min_us: float = 0.0
+    error: float | None = None
+    noisy: bool = False
+    floor_us: float | None = None
+    launches: int = 1
+    resolved: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +99,8 @@ class Execution:
         static: Memory instructions in the compiled text.
         resources: Registers, shared memory and spills, or None where unknown.
         timing: Time on a GPU, or None.
+        gpu: Everything else a GPU tells, or None.
+        note: What was done otherwise than asked, and why; "" for nothing.
     """
 
     runner: RunnerInfo
@@ -90,6 +111,8 @@ class Execution:
     static: tuple[StaticAccess, ...] = ()
     resources: Resources | None = None
     timing: Timing | None = None
+    gpu: GpuReport | None = None
+    note: str = ""
 
 
 class Runner(Protocol):
@@ -113,8 +136,11 @@ class Runner(Protocol):
         seed: int = 0,
         trace: bool = True,
         on_wait: Callable[[], None] | None = None,
+        on_queue: Callable[[int], None] | None = None,
     ) -> Execution:
         """Compile and run ``kernel``; never raises for what a kernel's text does.
+
+        What is not the kernel's fault (no device, a full queue) is a ``RunnerUnavailable``.
 
         Args:
             kernel: The kernel.
@@ -123,4 +149,6 @@ class Runner(Protocol):
             seed: Chooses which blocks of a large grid are traced.
             trace: Whether to record accesses.
             on_wait: Called while waiting; what it raises stops the work.
+            on_queue: Called with the number of requests that come first, when it changes; by
+                runners with one queue for everybody.
         """

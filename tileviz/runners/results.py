@@ -12,6 +12,7 @@ from tileviz.dtypes import dtype
 from tileviz.emulator.problems import Coordinates, Problem
 from tileviz.memory import Accesses
 from tileviz.runners.compare import AccessRow, compare
+from tileviz.runners.gpu.report import GpuReport
 from tileviz.runners.protocol import Execution, RunnerInfo, Timing
 from tileviz.runners.verify import Mismatch, verify
 
@@ -43,6 +44,8 @@ class Run:
         study: The study the kernel belongs to.
         arrays: Content of the outputs after the run, by name.
         measured: The measured accesses themselves, for figures.
+        gpu: What else a GPU told, or None.
+        note: What was done otherwise than asked, and why; "" for nothing.
     """
 
     runner: RunnerInfo
@@ -57,6 +60,8 @@ class Run:
     study: str = "kernel"
     arrays: Mapping[str, Array] = field(default_factory=dict)
     measured: tuple[Accesses, ...] = ()
+    gpu: GpuReport | None = None
+    note: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the ``run`` object of the interface."""
@@ -80,6 +85,8 @@ class Run:
                 "spill_bytes": resources.spill_bytes,
             },
             "timing": None if timing is None else dict(vars(timing)),
+            "gpu": None if self.gpu is None else self.gpu.to_json(),
+            "note": self.note,
             "traced_blocks": "all"
             if self.traced_blocks is None
             else [list(block) for block in self.traced_blocks],
@@ -135,6 +142,8 @@ def judge_execution(
         study=study,
         arrays=execution.outputs,
         measured=execution.accesses,
+        gpu=execution.gpu,
+        note=execution.note,
     )
 
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import get_args
 
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.errors import DesignError
 from tileviz.runners.emulator import EmulatorRunner
+from tileviz.runners.gpu.runner import GpuRunner
 from tileviz.runners.inputs import Pattern, make_arrays
-from tileviz.runners.protocol import Runner, RunnerStatus
+from tileviz.runners.protocol import Execution, Runner, RunnerStatus, RunnerUnavailable
 from tileviz.runners.results import Run, judge_execution
 from tileviz.runners.warming import On
 
-# In order of preference for "auto"; a further runner is one line here.
-_RUNNERS: dict[str, type[EmulatorRunner]] = {"emulator": EmulatorRunner}
-_GPU_LATER = "the GPU runner is not part of this version; use the emulator, which needs no GPU"
+# A further runner is one line here.
+_RUNNERS: dict[str, Callable[[], Runner]] = {"emulator": EmulatorRunner, "gpu": GpuRunner}
+# Order in which "auto" tries them.
+_PREFERRED = ("gpu", "emulator")
 
 
 def statuses() -> tuple[RunnerStatus, ...]:
     """Return what every runner says of itself."""
-    gpu = RunnerStatus("gpu", False, _GPU_LATER)
-    return (*(make().status() for make in _RUNNERS.values()), gpu)
+    return tuple(make().status() for make in _RUNNERS.values())
 
 
 def select_runner(on: On = "auto") -> Runner:
@@ -32,17 +34,15 @@ def select_runner(on: On = "auto") -> Runner:
     """
     if on not in get_args(On):
         raise DesignError("on", "must be auto, emulator or gpu", on)
-    if on == "gpu":
-        raise DesignError("on", _GPU_LATER, on)
     reasons = []
-    for name, make in _RUNNERS.items():
+    for name in _PREFERRED:
         if on in ("auto", name):
-            runner = make()
+            runner = _RUNNERS[name]()
             status = runner.status()
             if status.available:
                 return runner
             reasons.append(f"{status.reason}{'; ' + status.fix if status.fix else ''}")
-    raise DesignError("on", "; ".join(reasons), on)
+    raise DesignError("on", "; ".join(reversed(reasons)), on)
 
 
 def run_kernel(
@@ -55,18 +55,21 @@ def run_kernel(
     trace: bool = True,
     study: str = "kernel",
     on_wait: Callable[[], None] | None = None,
+    on_queue: Callable[[int], None] | None = None,
 ) -> Run:
     """Run a kernel, check every output element, and set prediction beside measurement.
 
     Args:
         kernel: What to run.
-        on: ``"auto"``, ``"emulator"`` or ``"gpu"``.
+        on: ``"auto"``, ``"emulator"`` or ``"gpu"``. ``"auto"`` takes the GPU where there is one,
+            and the emulator where it is busy, lost or too small; the run's note says so.
         seed: Of the inputs, and of the choice of traced blocks.
         inputs: Contents of some inputs by name; the others are made up.
         pattern: How inputs are made up: ``"random"``, ``"index"`` or ``"adversarial"``.
         trace: Whether to record accesses.
         study: The study the kernel belongs to.
         on_wait: Called a few times a second while waiting; what it raises stops the work.
+        on_queue: Called with the number of requests that come first, where there is one queue.
 
     Raises:
         DesignError: The launch is over the limits, an input does not fit, or no runner works.
@@ -74,5 +77,15 @@ def run_kernel(
     runner = select_runner(on)
     runner.warm()
     arrays = make_arrays(kernel, seed=seed, pattern=pattern, given=inputs)
-    execution = runner.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait)
+
+    def execute(by: Runner) -> Execution:
+        return by.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait, on_queue=on_queue)
+
+    try:
+        execution = execute(runner)
+    except RunnerUnavailable as error:
+        if on != "auto":
+            raise DesignError("on", str(error), on) from error
+        emulated = execute(EmulatorRunner())
+        execution = replace(emulated, note=f"run on the emulator, not the GPU: {error}")
     return judge_execution(kernel, arrays, execution, study=study)
