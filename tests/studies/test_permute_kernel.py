@@ -26,9 +26,16 @@ def planned(src: str, dst: str, **fields: Any) -> PermutePlan:
     )
 
 
+TABLES = ("SRC_AT", "DST_AT")
+
+
 def phase_accesses(generated: Kernel) -> list[Accesses]:
     """The predicted accesses of the read and of the write phase."""
-    return [access for access in generated.predicted if "reg" in generated.line(access.line or 0)]
+    return [
+        access
+        for access in generated.predicted
+        if "reg" in generated.line(access.line or 0) and access.buffer not in TABLES
+    ]
 
 
 def phases(generated: Kernel) -> list[np.ndarray]:

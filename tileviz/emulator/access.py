@@ -99,7 +99,8 @@ def resolver(state: State, space: str, operation: Operation) -> Resolver:
     if space == "param":
         return _Blockwise(state, operation, "param", state.parameters)
     if space in ("global", "const"):
-        return _Global(state, operation)
+        # Constants come through a cache of their own and move no sectors.
+        return _Global(state, operation, traced=space == "global")
     if space == "generic":
         return _Generic(state, operation)
     raise UnsupportedError(f"unsupported PTX state space .{space}", operation.line)
@@ -172,9 +173,10 @@ class _Blockwise:
 class _Global:
     """Global buffers; the one that the instruction used last is tried first."""
 
-    def __init__(self, state: State, operation: Operation) -> None:
+    def __init__(self, state: State, operation: Operation, traced: bool = True) -> None:
         self.state = state
         self.operation = operation
+        self.traced = traced
         self.buffer: GlobalBuffer | None = None
 
     def __call__(self, addresses: Addresses, lanes: Lanes) -> list[Part]:
@@ -206,7 +208,7 @@ class _Global:
             return None
         if operation.kind != "load":
             buffer.own()
-        if self.state.trace is not None:
+        if self.traced and self.state.trace is not None:
             self.state.trace.buffer(operation, lanes, offsets, buffer)
         return Part(buffer, offsets >> operation.shift, lanes)
 
@@ -229,7 +231,7 @@ class _Global:
             buffer = buffers[number]
             if operation.kind != "load":
                 buffer.own()
-            if state.trace is not None:
+            if self.traced and state.trace is not None:
                 state.trace.buffer(operation, some, offsets[positions], buffer)
             parts.append(Part(buffer, offsets[positions] >> operation.shift, some, positions))
         return parts

@@ -60,7 +60,14 @@ class Geometry:
     @property
     def has_gaps(self) -> bool:
         """Whether some element of the destination buffer is written by no stage."""
-        return len(np.unique(self.dst.positions)) < self.dst.span
+        return _distinct(self.dst) < self.dst.span
+
+
+def _distinct(side: Side) -> int:
+    """Return how many elements of the buffer some stage touches."""
+    touched = np.zeros(side.span, dtype=bool)
+    touched[side.positions] = True
+    return int(np.count_nonzero(touched))
 
 
 def geometry(design: PermuteDesign, element_bytes: int) -> Geometry:
@@ -113,7 +120,7 @@ def _side(
 def stages_clash(geometry: Geometry, in_place: bool) -> Literal["read", "write"] | None:
     """Return how stages depend on their order: not at all, by a write, or by a read of a write."""
     written = geometry.dst.positions
-    if len(np.unique(written)) < written.size:
+    if _distinct(geometry.dst) < written.size:
         return "write"
     if not in_place or len(written) == 1:
         return None

@@ -20,21 +20,38 @@ from tileviz.studies.permute.word_blocks import Selector
 LANE, REGISTER, STAGE = "lane", "r", "s"
 _LANE_BITS = LANES.bit_length() - 1
 _BITS = 1 << np.arange(40)
+_ENTRY_BYTES = {"unsigned char": 1, "unsigned short": 2, "int": 4}
 # Entries of a printed table in one line.
 _ENTRIES = 16
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table in constant memory.
+    """A table of constants.
+
+    One entry a lane lies in global memory: 32 lanes read neighbouring entries at once, where the
+    constant cache would serve one address after the other. One entry a stage, the same for all
+    lanes, is what the constant cache is for.
 
     Attributes:
         lookup: Name, entries and index.
         type: CUDA type of an entry: the narrowest that holds all.
+        per_lane: Whether lanes read different entries.
     """
 
     lookup: Lookup
     type: str
+    per_lane: bool = False
+
+    @property
+    def memory(self) -> str:
+        """The CUDA memory space and alignment of the table."""
+        return "__device__ const __align__(32)" if self.per_lane else "__constant__"
+
+    @property
+    def bytes(self) -> int:
+        """Bytes per entry."""
+        return _ENTRY_BYTES[self.type]
 
     @property
     def rows(self) -> list[str]:
@@ -67,7 +84,7 @@ class Indexing:
         write_step: Likewise for the write.
         selectors: Byte selectors of the word written, where lanes permute bytes: names and values.
         guard: Condition of a lane to take part, "" where all do.
-        tables: Constant tables that the indices use.
+        tables: Tables that the indices use.
         none: The entry of a table that marks an inactive lane, or None.
     """
 
@@ -224,14 +241,18 @@ class _Writer:
             low = int(places.min() if active is None else places[active].min())
             found.append((name, side, places - low, low))
         top = max(int(np.max(part[2], where=_all(active), initial=0)) for part in found)
-        kind, none = _entry_type(top, active is not None)
+        count = len(schedule.elements.ravel()) if active is None else int(active.sum())
+        leading = active is None or bool(active.ravel()[:count].all())
+        kind, none = _entry_type(top, not leading)
         ends: list[Expr] = []
         for name, side, entries, low in found:
             marked = entries if active is None else np.where(active, entries, none or 0)
             lookup = Lookup(f"{name}_AT", tuple(marked.ravel().tolist()), index)
-            self.tables.append(Table(lookup, kind))
+            self.tables.append(Table(lookup, kind, per_lane=True))
             ends.append(self.based(lookup, side, name, low))
-        guard = "" if active is None else f"{self.tables[0].lookup} != NONE"
+        guard = ""
+        if active is not None:
+            guard = f"{index} < {count}" if leading else f"{self.tables[0].lookup} != NONE"
         return Indexing(ends[0], ends[1], guard=guard, tables=tuple(self.tables), none=none)
 
     # -- sides -----------------------------------------------------------------------------------

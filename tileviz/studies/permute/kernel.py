@@ -189,6 +189,7 @@ class _Builder:
                 found += self._copied(origin, "global", "ld", span, line)
                 found += self._copied(name, "shared", "st", span, line)
         for mark, op in (("read", "ld"), ("write", "st")):
+            found += self._looked_up(mark, rendered.lines[mark])
             found.append(self._phase(mark, op, rendered.lines[mark]))
         for name in self.arrays:
             origin, span = self._outer(name)
@@ -197,6 +198,32 @@ class _Builder:
                 found += self._copied(name, "shared", "ld", span, line)
                 found += self._copied(origin, "global", "st", span, line)
         return tuple(found)
+
+    def _looked_up(self, mark: str, line: int) -> list[Accesses]:
+        """Return the loads of the table behind a phase: neighbouring entries, lane after lane.
+
+        They are the same in every stage, so each warp reads them once, before its first.
+        """
+        name = {"read": "SRC_AT", "write": "DST_AT"}[mark]
+        # A marked table is read by all lanes of the read phase: it says which of them take part.
+        marked = self.indexing.none is not None and mark == "read"
+        active = None if marked else self.schedule.read.active
+        warps = min(self.warps, self.stages)
+        entries = np.arange(self.registers * LANES, dtype=np.int64).reshape(-1, LANES)
+        return [
+            Accesses.of(
+                np.tile(entries, (warps, 1)) * table.bytes,
+                active=None if active is None else np.tile(active, (warps, 1)),
+                space="global",
+                op="ld",
+                bytes=table.bytes,
+                line=line,
+                text=str(table.lookup),
+                buffer=name,
+            )
+            for table in self.indexing.tables
+            if table.lookup.name == name
+        ]
 
     def _outer(self, array: str) -> tuple[str, int]:
         """Return the global buffer behind a shared array, and its span."""

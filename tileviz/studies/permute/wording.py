@@ -49,7 +49,7 @@ def _own(plan: PermutePlan, schedule: OwnSchedule, indexing: Indexing) -> list[s
         return [f"Lane and register hold {whole}, {name} = {form}."]
     groups = plan.ours.groups if plan.ours else 0
     many = f"{groups} access group{'s' * (groups != 1)}"
-    return [f"A table of {many}, in constant memory: what each lane holds in each register."]
+    return [f"A table of {many}, one entry a lane and register."]
 
 
 def written(schedule: Schedule, guarded: bool) -> str:
