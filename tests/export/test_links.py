@@ -91,7 +91,7 @@ def test_a_bad_value_is_reported_and_the_rest_used(key: str, value: str) -> None
 def test_too_little_left_is_no_design() -> None:
     design, errors = from_query("permute", {"src": "S[", "dst": SIDES["dst"]})
     assert design is None
-    assert errors[0].field == "src.layout"
+    assert [error.field for error in errors] == ["src.layout"]
     assert errors[0].position == 2
 
 
@@ -109,3 +109,17 @@ def test_any_query_is_read_or_reported(query: dict[str, str]) -> None:
 def test_a_broken_link_is_one_line(link: str) -> None:
     with pytest.raises(DesignError):
         parse_link(link)
+
+
+def test_every_fault_of_a_link_is_reported_even_without_a_layout() -> None:
+    design, errors = from_query("permute", {"dst": SIDES["dst"], "dtype": "float33", "x": "1"})
+    assert design is None
+    assert sorted(error.field for error in errors) == ["dtype", "src", "x"]
+
+
+def test_a_swizzled_layout_survives_its_link() -> None:
+    design = make_design(
+        {"study": "layout", "op": "apply", "layout": "Swizzle(3, 3, 3) o S[(8, 64):(64, 1)]"}
+    )
+    again = parse_link(page_url(design))
+    assert again.model_dump()["layout"].replace(" ", "") == "Swizzle(3,3,3)oS[(8,64):(64,1)]"

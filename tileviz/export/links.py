@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tileviz.errors import DesignError
 from tileviz.studies.codec import Codec
 from tileviz.studies.design import Design, shown
-from tileviz.studies.registry import STUDIES, make_design, study_of
+from tileviz.studies.registry import STUDIES, make_design, presets, study_of
 
 VERSION = "1"
 MAX_LINK = 8192
@@ -42,7 +43,7 @@ def page_url(design: Design) -> str:
         >>> page_url(preset("permute-declined").design)
         '/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]'
     """
-    query = {key: value.replace(" ", "") for key, value in to_query(design).items()}
+    query = {key: value.replace(", ", ",") for key, value in to_query(design).items()}
     return f"/{study_of(design).link.PAGE}?{urlencode(query, safe='[]():,@', quote_via=quote)}"
 
 
@@ -63,8 +64,8 @@ def from_query(
     Example:
         >>> design, errors = from_query("permute", {
         ...     "src": "S[(4, 32):(32, 1)]", "dst": "S[(4, 32):(1, 4)]", "colour": "red"})
-        >>> design.dtype, str(errors[0])
-        ('float32', 'colour: unknown key of a permute link')
+        >>> design.dtype, str(errors[0])[:72]
+        ('float32', 'colour: unknown key of a permute link; known: src, src_shape, src_region')
     """
     keys = STUDIES[study].link.KEYS
     errors: list[DesignError] = []
@@ -77,7 +78,8 @@ def from_query(
                 )
         elif key not in keys:
             name = key if len(key) <= 40 else key[:40] + "..."
-            errors.append(DesignError(name, f"unknown key of a {study} link", shown(text)))
+            message = f"unknown key of a {study} link; known: {', '.join(keys)}"
+            errors.append(DesignError(name, message, shown(text)))
         else:
             try:
                 fields[key] = _decoded(key, text, keys[key][1])
@@ -98,19 +100,50 @@ def _decoded(key: str, text: str, codec: Codec) -> Any:
 def _assemble(
     study: str, fields: dict[str, Any], errors: list[DesignError]
 ) -> tuple[Design | None, tuple[DesignError, ...]]:
-    """Validate; on a fault report it, drop the key at fault and try again with the rest."""
+    """Validate; on a fault report it, drop the key at fault and try again with the rest.
+
+    Where a field that every design needs is missing, the first preset stands in for it, so that
+    the other faults are found too; then there is no design.
+    """
+    keys = STUDIES[study].link.KEYS
+    base: dict[str, Any] = {"study": study}
+    whole = True
     while True:
-        document: dict[str, Any] = {"study": study}
+        document = deepcopy(base)
         for key, value in fields.items():
-            _place(document, STUDIES[study].link.KEYS[key][0], value)
+            _place(document, keys[key][0], value)
         try:
-            return make_design(document), tuple(errors)
+            design = make_design(document)
         except DesignError as error:
-            errors.append(error)
             culprit = _key_of(study, error.field, fields)
-            if culprit is None:
+            root = error.field.split(".")[0]
+            # A field dropped for its fault is missing now: one error says it all.
+            if culprit is not None or all(root != known.field.split(".")[0] for known in errors):
+                errors.append(error)
+            if culprit is not None:
+                del fields[culprit]
+                continue
+            if not whole:
                 return None, tuple(errors)
-            del fields[culprit]
+            whole, base = False, _stand_in(study, fields)
+            continue
+        return (design if whole else None), tuple(errors)
+
+
+def _stand_in(study: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a preset's required parts that ``fields`` lack."""
+    given = {STUDIES[study].link.KEYS[key][0][0] for key in fields}
+    example = next((found.document for found in presets() if found.study == study), {})
+    return {
+        name: deepcopy(value)
+        for name, value in example.items()
+        if name == "study" or (name not in given and name in _required(study))
+    }
+
+
+def _required(study: str) -> set[str]:
+    fields = STUDIES[study].model.model_fields
+    return {name for name, field in fields.items() if field.is_required()}
 
 
 def _place(document: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
