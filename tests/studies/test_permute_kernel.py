@@ -218,3 +218,17 @@ def _array_start(generated: Kernel, width: int) -> int:
     if "SRC_SPAN" not in generated.source:
         return 0
     return -(-generated.buffers[0].count * width // 16) * 16 // width
+
+
+def test_a_cell_of_global_memory_ends_in_its_sector() -> None:
+    from tileviz.studies.permute.explain import cell_bits
+
+    decided = planned("S[(4, 32):(32, 1)]", "S[(4, 32):(1, 4)]", space="global")
+    last = cell_bits(decided, 0, "write", 9, 2)[-1]
+    assert (last.label, last.value) == ("sector = offset / 8", (9 * 4 + 2) // 8)
+
+
+def test_comment_lines_fit_a_code_panel() -> None:
+    long = "S[(2, 1, 4, 32):(1280, 1280, 320, 1)] + 123456"
+    source = kernel(planned(long, long, space="global")).source
+    assert max(len(line) for line in source.splitlines() if line.startswith("//")) <= 70

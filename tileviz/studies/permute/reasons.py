@@ -9,7 +9,14 @@ import numpy as np
 
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.layouts.f2 import apply_columns
-from tileviz.memory import BANK_BYTES, BANKS, LANES, bank_load, shared_wavefronts
+from tileviz.memory import (
+    BANK_BYTES,
+    BANKS,
+    LANES,
+    SECTOR_BYTES,
+    bank_load,
+    shared_wavefronts,
+)
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.permute.kernel import kernel
 from tileviz.studies.permute.plan import Key, PermutePlan, Phase, Schedule, XorSchedule, xor_form
@@ -137,7 +144,7 @@ def _bits_of(schedule: Schedule, name: str) -> str:
 def cell_bits(
     plan: PermutePlan, k: Key | None, phase: PhaseName, lane: int, register: int
 ) -> tuple[BitRow, ...]:
-    """Return the steps from one lane and register to its bank.
+    """Return the steps from one lane and register to its bank, or sector in global memory.
 
     Args:
         plan: A plan with schedules.
@@ -163,6 +170,10 @@ def cell_bits(
     through = "source" if phase == "read" else "destination"
     rows.append(BitRow(f"{through} offset", offset, max(offset.bit_length(), 5)))
     size = dtype_of(plan.design.tile_dtype("src")).bytes
+    if part.space == "global":
+        sector = offset * size // SECTOR_BYTES
+        rows.append(BitRow(_sector_label(size), sector, max(sector.bit_length(), 1)))
+        return tuple(rows)
     bank = offset * size // BANK_BYTES % BANKS
     rows.append(BitRow(_bank_label(size), bank, 5))
     return tuple(rows)
@@ -206,6 +217,10 @@ def _own_rows(schedule: OwnSchedule, phase: PhaseName, lane: int, register: int)
         BitRow("register r", register, width),
         BitRow(what, item, wide, changed=changed),
     ]
+
+
+def _sector_label(size: int) -> str:
+    return f"sector = offset / {SECTOR_BYTES // size}" if size < SECTOR_BYTES else "sector"
 
 
 def _bank_label(size: int) -> str:

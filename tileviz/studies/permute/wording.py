@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from tileviz.studies.permute.indexing import Indexing
 from tileviz.studies.permute.plan import PermutePlan, xor_form
 from tileviz.studies.permute.schedule import OwnSchedule, Schedule
+
+
+# A comment line that a code panel shows whole beside the explanations.
+_WIDTH = 66
 
 
 def items(schedule: Schedule) -> str:
@@ -14,13 +20,19 @@ def items(schedule: Schedule) -> str:
 
 def header(plan: PermutePlan, schedule: Schedule, indexing: Indexing) -> list[str]:
     """Return the comment lines above a kernel: the move, and what each lane holds."""
+    return [part for line in _header(plan, schedule, indexing) for part in wrap(line, _WIDTH)]
+
+
+def _header(plan: PermutePlan, schedule: Schedule, indexing: Indexing) -> list[str]:
     design = plan.design
     facts = [design.tile_dtype("src")]
     if design.stage_count > 1:
         facts.append(f"{design.stage_count} stages")
     if design.in_place:
         facts.append("in place")
-    unit = " words" if items(schedule) == "4-byte words" else ""
+    unit = ""
+    if items(schedule) == "4-byte words":
+        unit = " word" if schedule.registers == 1 else " words"
     facts.append(f"{schedule.registers}{unit} per lane")
     lines = [f"{design.src.parsed} -> {design.dst.parsed}", ", ".join(facts)]
     if isinstance(schedule, OwnSchedule):
