@@ -8,7 +8,6 @@ from tileviz.studies.permute.indexing import Indexing
 from tileviz.studies.permute.plan import PermutePlan, xor_form
 from tileviz.studies.permute.schedule import OwnSchedule, Schedule
 
-
 # A comment line that a code panel shows whole beside the explanations.
 _WIDTH = 66
 
