@@ -24,6 +24,8 @@ from tileviz.studies.statement import GLYPHS
 def test_cell_text_is_readable_on_every_class(theme: Theme) -> None:
     ratios = [contrast(*pair) for pair in zip(theme.inks, theme.passes, strict=True)]
     assert min(ratios) >= 4.6
+    for colour in (*theme.order, *theme.lanes):
+        assert contrast(theme.ink(colour), colour) >= 4.6
     assert contrast(theme.muted, theme.page) >= 4.5
     assert contrast(theme.text, theme.page) >= 7
 
@@ -46,6 +48,13 @@ def test_worse_is_always_further_from_the_page() -> None:
         assert ratios[-1] == max(ratios)
 
 
+def test_lanes_and_order_have_eight_colours_that_the_page_does_not_swallow() -> None:
+    for theme in (LIGHT, DARK):
+        assert len(set(theme.order)) == len(set(theme.lanes)) == 8
+        assert theme.page not in (*theme.order, *theme.lanes)
+        assert min(contrast(colour, theme.page) for colour in theme.lanes) > 1.2
+
+
 def test_classes_follow_their_labels() -> None:
     for passes in range(1, 33):
         label = PASS_LABELS[int(pass_classes(np.array([passes]))[0])].removesuffix(" · free")
@@ -55,5 +64,5 @@ def test_classes_follow_their_labels() -> None:
 
 def test_css_names_every_class_and_state() -> None:
     css = css_variables()
-    for name in [*STATES, *(f"pass-{index}" for index in range(6)), "idle", "hot"]:
+    for name in [*STATES, *(f"pass-{index}" for index in range(6)), "order-7", "lane-7", "hot"]:
         assert f"--{name}: light-dark(" in css

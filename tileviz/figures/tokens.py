@@ -15,6 +15,17 @@ PASS_LABELS = ("1 · free", "2", "3–4", "5–8", "9–16", "17–32")
 _PASS_ENDS = np.array([1, 2, 4, 8, 16])
 IDLE = -1
 
+# Eight steps each: an order from first to last, and lanes or warps by their number modulo 8.
+# fmt: off
+_ORDER = (
+    "#46217A", "#414487", "#355F8D", "#237B8A", "#1FA187", "#56C667", "#A5DB36", "#F0E51D",
+)
+_OKABE_ITO = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7")
+_GREYS = (
+    "#F4F4F4", "#DADADA", "#BEBEBE", "#A2A2A2", "#868686", "#5E5E5E", "#424242", "#1E1E1E",
+)
+# fmt: on
+
 # Above this relative luminance dark ink reads better; both inks keep at least 4.6:1.
 _INK_LIMIT = 0.19
 
@@ -35,6 +46,8 @@ class Theme:
         passes: Six classes, from free to worst.
         dark_ink: Text on light cells.
         light_ink: Text on dark cells.
+        order: Eight steps, from first to last; the same in both themes.
+        lanes: Eight classes for lanes, warps and other numbers modulo 8.
     """
 
     name: ThemeName
@@ -48,14 +61,22 @@ class Theme:
     passes: tuple[str, str, str, str, str, str]
     dark_ink: str = "#10151C"
     light_ink: str = "#FFFFFF"
+    order: tuple[str, ...] = _ORDER
+    lanes: tuple[str, ...] = (*_OKABE_ITO, "#000000")
 
     @property
     def inks(self) -> tuple[str, ...]:
-        """The text colour of each class."""
-        return tuple(
-            self.dark_ink if luminance(colour) > _INK_LIMIT else self.light_ink
-            for colour in self.passes
-        )
+        """The text colour of each class of passes."""
+        return tuple(self.ink(colour) for colour in self.passes)
+
+    def ink(self, colour: str) -> str:
+        """Return the text colour that reads on a ground.
+
+        Example:
+            >>> LIGHT.ink("#F0E442"), LIGHT.ink("#0072B2")
+            ('#10151C', '#FFFFFF')
+        """
+        return self.dark_ink if luminance(colour) > _INK_LIMIT else self.light_ink
 
 
 LIGHT = Theme(
@@ -79,6 +100,8 @@ DARK = Theme(
     hot="#FF7F2A",
     idle="#191F27",
     passes=("#2C3542", "#3F5C93", "#2A7F94", "#2FA884", "#84D14F", "#FDE725"),
+    # Black would vanish on this page; its place is taken by the colour of thick borders.
+    lanes=(*_OKABE_ITO, "#F2F5F9"),
 )
 PRINT = Theme(
     "print",
@@ -91,6 +114,8 @@ PRINT = Theme(
     idle="#FFFFFF",
     passes=("#F4F4F4", "#D2D2D2", "#A8A8A8", "#7C7C7C", "#4F4F4F", "#1E1E1E"),
     dark_ink="#000000",
+    order=_GREYS,
+    lanes=_GREYS,
 )
 THEMES: dict[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK, PRINT)}
 
@@ -157,8 +182,10 @@ def css_variables() -> str:
         name: (getattr(LIGHT, name), getattr(DARK, name))
         for name in ("page", "text", "muted", "border", "strong", "hot", "idle")
     }
-    for index in range(len(LIGHT.passes)):
-        pairs[f"pass-{index}"] = (LIGHT.passes[index], DARK.passes[index])
+    for name in ("passes", "order", "lanes"):
+        both = zip(getattr(LIGHT, name), getattr(DARK, name), strict=True)
+        short = {"passes": "pass", "lanes": "lane"}.get(name, name)
+        pairs |= {f"{short}-{index}": colours for index, colours in enumerate(both)}
     for name, state in STATES.items():
         pairs[name] = state.text
         pairs[f"{name}-ground"] = state.ground
