@@ -144,8 +144,9 @@ def test_a_visitor_who_leaves_stops_the_work(make_pool):
 
     with pytest.raises(Left):
         pool.call({"mode": "spin"}, timeout=60, on_wait=on_wait)
-    wait_until(lambda: all(gone(pid) for pid in calls[-1]))
-    assert pool.call({}, timeout=20, on_wait=on_wait).header["pid"] not in calls[-1]
+    stopped = calls[-1]
+    wait_until(lambda: all(gone(pid) for pid in stopped))
+    assert pool.call({}, timeout=20).header["pid"] not in stopped
 
 
 def test_warm_starts_a_worker_before_the_first_request(make_pool):

@@ -213,6 +213,7 @@ class WorkerPool:
         name = f"{self.module}-{len(self._threads)}"
         thread = threading.Thread(target=self._dispatch, name=name, daemon=True)
         self._threads.append(thread)
+        self._idle += 1  # one that is still starting will take the next request, too
         thread.start()
 
     def _dispatch(self) -> None:
@@ -226,12 +227,13 @@ class WorkerPool:
             if job.set_running_or_notify_cancel():
                 worker = self._run(job, worker)
             del job  # its arrays need not outlive it
+            with self._ready:
+                self._idle += 1
         if worker is not None:
             worker.close()
 
     def _next(self) -> Job | None:
         with self._ready:
-            self._idle += 1
             while not self._waiting and not self._closed:
                 self._ready.wait()
             self._idle -= 1
