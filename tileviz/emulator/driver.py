@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -16,11 +17,11 @@ from tileviz.emulator.arguments import global_memory
 from tileviz.emulator.binder import Binder
 from tileviz.emulator.emulation import Emulation, StaticAccess, Statistics
 from tileviz.emulator.errors import LaunchError, TooLargeError
-from tileviz.emulator.flow import BasicBlock, basic_blocks
+from tileviz.emulator.flow import basic_blocks
 from tileviz.emulator.fusion import runs, steps_of
 from tileviz.emulator.inline import flatten
 from tileviz.emulator.lanes import Geometry
-from tileviz.emulator.launch import Specials, batch_capacity, check_shape
+from tileviz.emulator.launch import Needs, Specials, batch_capacity, check_shape
 from tileviz.emulator.layout import Layout
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.machine import Code, Machine
@@ -28,11 +29,11 @@ from tileviz.emulator.memory import GlobalMemory
 from tileviz.emulator.numerics import floating_point
 from tileviz.emulator.parser import parse
 from tileviz.emulator.problems import Coordinates, Problem, Stop
-from tileviz.emulator.ptx import Function
+from tileviz.emulator.ptx import Function, Module
 from tileviz.emulator.races import RaceLog
 from tileviz.emulator.registers import allocate
 from tileviz.emulator.sampling import sample_blocks
-from tileviz.emulator.state import State, Step
+from tileviz.emulator.state import State
 from tileviz.emulator.statics import narrowest_shared, static_accesses
 from tileviz.emulator.trace import Trace
 
@@ -104,84 +105,99 @@ def emulate(
     """
     started = time.perf_counter()
     limits = limits or Limits()
-    most = limits.ptx_instructions
+    launch = _Launch(grid, block, shared_bytes, parameters, arrays, limits, races, blocks)
+    static: tuple[StaticAccess, ...] = ()
     try:
-        module = parse(ptx, entry=entry, max_instructions=most)
-        function = flatten(module, entry, max_instructions=most)
+        module = parse(ptx, entry=entry, max_instructions=limits.ptx_instructions)
+        function = flatten(module, entry, max_instructions=limits.ptx_instructions)
+        layout = Layout(function, module, shared_bytes)
+        static = static_accesses(function, layout.symbols)
+        state, code = _prepare(launch, module, function, layout)
     except TooLargeError as error:
-        problem = Problem("limit", error.message, error.line)
-        return _nothing_ran(problem, (), time.perf_counter() - started)
-    check_shape(function, grid, block)
-    layout = Layout(function, module, shared_bytes)
-    flow = basic_blocks(function)
-    static = static_accesses(function, layout.symbols)
-    try:
-        memory, arguments = global_memory(function, module, layout, parameters, arrays, limits)
-        count = _count(grid, blocks)
-        threads = block[0] * block[1] * block[2]
-        granule = narrowest_shared(function)
-        shared = layout.shared_bytes // granule
-        capacity = batch_capacity(count, threads, shared, layout.local_bytes, limits)
-        geometry = Geometry(grid, block, capacity)
-        state = State(geometry, memory, layout.shared_bytes, layout.local_bytes)
-        state.set_segments(layout.shared, layout.local)
-        state.set_parameters(arguments)
-        if races and layout.shared_bytes:
-            state.races = RaceLog(state, granule)
-        specials = Specials(geometry, layout.shared_bytes, shared_bytes)
-        code = _bind(function, flow, state, layout, specials)
+        return _nothing_ran(Problem("limit", error.message, error.line), static)
     except Stop as stop:
-        return _nothing_ran(stop.problem, static, time.perf_counter() - started)
+        return _nothing_ran(stop.problem, static)
     ready = time.perf_counter()
     machine = Machine(state, code, limits, ready + limits.seconds)
     run = _Run(machine, Trace(limits.trace_bytes) if trace else None, grid, blocks)
     run.execute()
-    finished = time.perf_counter()
-    counters = machine.counters
+    executed = machine.counters
     return Emulation(
-        outputs=_outputs(memory, parameters),
+        outputs=_outputs(state.memory, parameters),
         accesses=run.trace.accesses(source, layout.shared) if run.trace else (),
         problems=run.problems(),
         traced_blocks=run.traced,
         statistics=Statistics(
-            counters.thread_instructions,
-            counters.warp_instructions,
-            finished - ready,
+            executed.thread_instructions,
+            executed.warp_instructions,
+            run.seconds,
             ready - started,
         ),
         static=static,
     )
 
 
-def _count(grid: Coordinates, blocks: Sequence[Coordinates] | None) -> int:
-    if blocks is None:
-        return grid[0] * grid[1] * grid[2]
-    for place in blocks:
-        if len(place) != 3 or not all(0 <= i < n for i, n in zip(place, grid, strict=True)):
-            raise LaunchError(f"block {place} is outside the grid {grid}")
-    if not blocks:
-        raise LaunchError("no blocks to run")
-    return len(set(blocks))
+@dataclass(frozen=True)
+class _Launch:
+    """The arguments of a launch, as given to `emulate`."""
+
+    grid: Coordinates
+    block: Coordinates
+    shared_bytes: int
+    parameters: Sequence[Buffer | Scalar]
+    arrays: Mapping[str, Array]
+    limits: Limits
+    races: bool
+    blocks: Sequence[Coordinates] | None
+
+    def count(self) -> int:
+        """Return how many blocks run."""
+        x, y, z = self.grid
+        if self.blocks is None:
+            return x * y * z
+        for place in self.blocks:
+            inside = len(place) == 3 and all(
+                0 <= i < n for i, n in zip(place, self.grid, strict=True)
+            )
+            if not inside:
+                raise LaunchError(f"block {place} is outside the grid {self.grid}")
+        if not self.blocks:
+            raise LaunchError("no blocks to run")
+        return len(set(self.blocks))
 
 
-def _bind(
-    function: Function,
-    flow: list[BasicBlock],
-    state: State,
-    layout: Layout,
-    specials: Specials,
-) -> list[Code]:
-    """Build the steps of all blocks; whatever is not implemented is found here."""
-    binder = Binder(
-        state, function.registers, allocate(flow, function.registers), layout.symbols, specials
+def _prepare(
+    launch: _Launch, module: Module, function: Function, layout: Layout
+) -> tuple[State, list[Code]]:
+    """Allocate memory and build the steps of all blocks.
+
+    Raises:
+        EmulatorError: Whatever is not implemented is found here, before anything runs.
+        Stop: Something is over its limit.
+    """
+    check_shape(function, launch.grid, launch.block)
+    flow = basic_blocks(function)
+    rows = allocate(flow, function.registers)
+    memory, arguments = global_memory(
+        function, module, layout, launch.parameters, launch.arrays, launch.limits
     )
-    steps = []
-    for basic in flow:
-        block: list[Step] = []
-        for run in runs(basic.body, binder):
-            block += steps_of(run, binder)
-        steps.append(block)
-    return [Code(basic, block, binder) for basic, block in zip(flow, steps, strict=True)]
+    granule = narrowest_shared(function)
+    needs = Needs(layout.shared_bytes // granule, layout.local_bytes, rows.bytes)
+    x, y, z = launch.block
+    capacity = batch_capacity(launch.count(), x * y * z, needs, launch.limits)
+    geometry = Geometry(launch.grid, launch.block, capacity)
+    state = State(geometry, memory, layout.shared_bytes, layout.local_bytes)
+    state.set_segments(layout.shared, layout.local)
+    state.set_parameters(arguments)
+    if launch.races and layout.shared_bytes:
+        state.races = RaceLog(state, granule)
+    specials = Specials(geometry, layout.shared_bytes, launch.shared_bytes)
+    binder = Binder(state, function.registers, rows, layout.symbols, specials)
+    steps = [
+        [step for run in runs(basic.body, binder) for step in steps_of(run, binder)]
+        for basic in flow
+    ]
+    return state, [Code(basic, block, binder) for basic, block in zip(flow, steps, strict=True)]
 
 
 class _Run:
@@ -213,9 +229,15 @@ class _Run:
         self.traced: Literal["all"] | tuple[Coordinates, ...] = ()
         self._traced_ids: list[int] = []
         self.ended_by: Problem | None = None
+        self.seconds = 0.0
 
     def execute(self) -> None:
         """Run batch after batch, until the end or a problem."""
+        started = time.perf_counter()
+        self._execute()
+        self.seconds = time.perf_counter() - started
+
+    def _execute(self) -> None:
         state = self.machine.state
         complete = True
         with floating_point():
@@ -283,5 +305,5 @@ def _outputs(memory: GlobalMemory, parameters: Sequence[Buffer | Scalar]) -> dic
     }
 
 
-def _nothing_ran(problem: Problem, static: tuple[StaticAccess, ...], seconds: float) -> Emulation:
-    return Emulation({}, (), (problem,), (), Statistics(0, 0, 0.0, seconds), static)
+def _nothing_ran(problem: Problem, static: tuple[StaticAccess, ...]) -> Emulation:
+    return Emulation({}, (), (problem,), (), Statistics(0, 0, 0.0, 0.0), static)

@@ -16,6 +16,7 @@ _MAX_BLOCKS = 10_000
 _BARRIERS = {"bar", "barrier"}
 _WARP_WIDE = {"shfl", "vote", "match", "redux", "mma", "ldmatrix", "stmatrix", "movmatrix"}
 _MEETING = _BARRIERS | _WARP_WIDE
+_REREAD = {"volatile", "relaxed", "acquire"}
 
 
 @dataclass(eq=False)
@@ -29,6 +30,7 @@ class BasicBlock:
         targets: Successors by position in the program: taken first, then fall-through. An exit
             under a guard has the fall-through alone; a branch table has its entries.
         meeting: Its first instruction, where that one needs several lanes to arrive.
+        polls: Whether it may be waiting for another thread: it has an atomic or a volatile load.
     """
 
     body: list[Instruction] = field(default_factory=list)
@@ -36,6 +38,7 @@ class BasicBlock:
     ending: Ending = "fall"
     targets: list[int] = field(default_factory=list)
     meeting: Instruction | None = None
+    polls: bool = False
 
     @property
     def size(self) -> int:
@@ -87,11 +90,18 @@ def _split(function: Function) -> list[BasicBlock]:
                     blocks.append(current := BasicBlock())
                 current.meeting = item
             current.body.append(item)
+            current.polls |= _polls(item)
     if len(blocks) > _MAX_BLOCKS:
         raise ParseError(f"the kernel has more than {_MAX_BLOCKS:,} basic blocks")
     for number, block in enumerate(blocks):
         _link(function, block, number + 1 if number + 1 < len(blocks) else None, labels)
     return blocks
+
+
+def _polls(instruction: Instruction) -> bool:
+    if instruction.name == "ld":
+        return not _REREAD.isdisjoint(instruction.modifiers)
+    return instruction.name in ("atom", "nanosleep")
 
 
 def _link(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +17,7 @@ from tileviz.emulator.ptx import Function
 MAX_THREADS = 1024
 _BATCH_LANES = 8192
 _BATCH_GRANULES = 1 << 21
+_MAX_ROW_BYTES = 256 << 20
 _MAX_BLOCKS = (1 << 31) - 1
 _AXES = "xyz"
 
@@ -36,9 +39,22 @@ def check_shape(function: Function, grid: Coordinates, block: Coordinates) -> No
         raise LaunchError(f"grid {grid} is too large: at most 2^31-1, 65535, 65535")
 
 
-def batch_capacity(
-    blocks: int, threads: int, granules: int, local_bytes: int, limits: Limits
-) -> int:
+@dataclass(frozen=True)
+class Needs:
+    """Memory that a kernel needs while it runs.
+
+    Attributes:
+        granules: Entries that a block needs in the race check's shadow.
+        local_bytes: Local memory of a thread.
+        row_bytes: Registers of a thread that are live at once.
+    """
+
+    granules: int
+    local_bytes: int
+    row_bytes: int
+
+
+def batch_capacity(blocks: int, threads: int, needs: Needs, limits: Limits) -> int:
     """Return how many blocks to run at once.
 
     Enough lanes to amortise NumPy's cost per call, few enough to stay in cache and within limits;
@@ -47,26 +63,25 @@ def batch_capacity(
     Args:
         blocks: Blocks to run in all.
         threads: Threads of a block.
-        granules: Entries that a block needs in the race check's shadow.
-        local_bytes: Local memory of a thread.
+        needs: What a block and a thread need.
         limits: The limits of the run.
 
     Raises:
         Stop: Not even one block is within the limits.
 
     Example:
-        >>> batch_capacity(100, 128, 512, 0, Limits())
+        >>> batch_capacity(100, 128, Needs(granules=512, local_bytes=0, row_bytes=80), Limits())
         50
     """
     stride = -(-threads // WARP) * WARP
-    most = max(1, min(_BATCH_LANES // stride, _BATCH_GRANULES // max(granules, 1)))
-    if local_bytes:
-        room = limits.local_bytes // (local_bytes * stride)
+    most = max(1, min(_BATCH_LANES // stride, _BATCH_GRANULES // max(needs.granules, 1)))
+    for what, each, limit in (
+        ("local memory", needs.local_bytes, limits.local_bytes),
+        ("registers", needs.row_bytes, _MAX_ROW_BYTES),
+    ):
+        room = limit // max(each * stride, 1)
         if room < 1:
-            message = (
-                f"local memory of {local_bytes:,} bytes x {stride} threads, over the limit of "
-                f"{limits.local_bytes:,}"
-            )
+            message = f"{what} of {each:,} bytes x {stride} threads, over the limit of {limit:,}"
             raise Stop(Problem("limit", message))
         most = min(most, room)
     batches = -(-blocks // most)

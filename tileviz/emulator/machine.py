@@ -2,14 +2,16 @@
 
 Lanes are kept in groups by the basic block they are about to run. While all are in one group
 nothing is masked. When they diverge, the group at the lowest block runs first: blocks are ordered
-so that lanes which left a loop or took the short side of a branch then wait for the others. A group
-that keeps winning while others wait (a spinlock whose holder is further on) is passed over now and
-then.
+so that lanes which left a loop or took the short side of a branch then wait for the others.
+
+That alone would never end a spinlock whose holder is further on. So a block that polls memory, by
+an atomic or a volatile load, gives way to the group that has waited longest once it has run often.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,8 +25,8 @@ from tileviz.emulator.meeting import Meeting
 from tileviz.emulator.problems import Problem, Stop
 from tileviz.emulator.state import State, Step
 
-# After so many steps without convergence, one step in eight goes to the group that waited longest.
-_PATIENCE = 256
+# How often a polling block runs before other groups while they wait.
+_PATIENCE = 64
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Code:
         self.size = block.size
         self.targets = block.targets
         self.ending = block.ending
+        self.polls = block.polls
         self.meeting = Meeting(block.meeting, binder) if block.meeting is not None else None
         self.guard: NDArray[np.bool_] | None = None
         self.choice: NDArray[np.int64] | None = None
@@ -71,7 +74,9 @@ class Machine:
         self.counters = Counters()
         self.groups: dict[int, Lanes] = {}
         self.waiting: dict[int, Index] = {}
+        self._polled: Counter[int] = Counter()
         self._last_run: dict[int, int] = {}
+        self._choices = 0
 
     def run(self, ids: NDArray[np.int64]) -> None:
         """Run the blocks ``ids`` (linear numbers) to their end.
@@ -81,15 +86,13 @@ class Machine:
         """
         self.groups = {0: self.state.begin(ids)}
         self.waiting = {}
+        self._polled.clear()
         self._last_run = {}
-        diverged = 0
         while True:
-            if len(self.groups) == 1 and not self.waiting:
+            if len(self.groups) == 1:
                 number, lanes = self.groups.popitem()
-                diverged = 0
             elif self.groups:
-                diverged += 1
-                number, lanes = self._choose(diverged)
+                number, lanes = self._choose()
             elif self.waiting:
                 self._release_any()
                 continue
@@ -178,13 +181,14 @@ class Machine:
             if group.count == state.live_count:
                 self.groups[number] = state.lanes(group.index)
 
-    def _choose(self, diverged: int) -> tuple[int, Lanes]:
-        if diverged > _PATIENCE and diverged % 8 == 0:
-            number = min(self.groups, key=lambda block: self._last_run.get(block, 0))
-        else:
-            number = min(self.groups)
-        if diverged > _PATIENCE - 64:
-            self._last_run[number] = diverged
+    def _choose(self) -> tuple[int, Lanes]:
+        number = min(self.groups)
+        if self.code[number].polls:
+            self._polled[number] += 1
+            if self._polled[number] > _PATIENCE:
+                number = min(self.groups, key=lambda block: self._last_run.get(block, 0))
+        self._choices += 1
+        self._last_run[number] = self._choices
         return number, self.groups.pop(number)
 
     # -- meeting points ----------------------------------------------------------------------------

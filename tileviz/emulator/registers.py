@@ -35,6 +35,11 @@ class Allocation:
     counts: dict[int, int]
     definitions: Counter[str]
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of all rows, per lane."""
+        return sum(count * max(1, width // 8) for width, count in self.counts.items())
+
 
 def roles(instruction: Instruction) -> tuple[list[str], list[str]]:
     """Return the names of the registers an instruction writes and reads.

@@ -120,7 +120,24 @@ class _Update:
             return old
         if self.name == "add" and self.kind[0] in "us":
             return self._sums(view, order, places, starts, values[0])
+        if self.name == "cas" and _uniform(order, starts, values):
+            return self._contest(view, order, places, starts, values)
         return self._turns(view, order, places, starts, values)
+
+    def _contest(
+        self, view: Array, order: Array, places: Array, starts: Array, values: list[Array]
+    ) -> Array:
+        """Lanes that all try the same swap, as for a lock: at most the first one succeeds."""
+        expected, value = values
+        first = order[starts]
+        here = places[starts]
+        found = view[here]
+        after = np.where(found == expected[first], value[first], found)
+        view[here] = after
+        old = np.empty(len(places), view.dtype)
+        old[order] = np.repeat(after, np.diff(np.r_[starts, len(places)]))
+        old[first] = found
+        return old
 
     def _sums(
         self, view: Array, order: Array, places: Array, starts: Array, values: Array
@@ -152,3 +169,11 @@ class _Update:
             more = lengths > turn
             starts, lengths = starts[more], lengths[more]
         return old
+
+
+def _uniform(order: Array, starts: Array, values: list[Array]) -> bool:
+    """Tell whether all lanes of a place bring the same values."""
+    lengths = np.diff(np.r_[starts, len(order)])
+    return all(
+        bool((value[order] == np.repeat(value[order[starts]], lengths)).all()) for value in values
+    )
