@@ -162,6 +162,27 @@ class Merged:
         """The innermost extent."""
         return self.extents[-1]
 
+    def run(self, operand: int) -> int:
+        """Return how many neighbouring elements an operand sees as one innermost row.
+
+        The product of the innermost extents along which it varies throughout, or not at all.
+        """
+        return math.prod(self.extents[self._run_start(operand) :])
+
+    def rows(self, operand: int) -> tuple[Digit, ...]:
+        """Return the digits of a row number (see `run`) that an operand's index is made of."""
+        start, mask = self._run_start(operand), self.masks[operand]
+        weight = self.run(operand) if mask[-1] else 1
+        parts = digits(self.extents[:start], mask[:start])
+        return tuple(Digit(part.divisor, part.modulus, part.weight * weight) for part in parts)
+
+    def _run_start(self, operand: int) -> int:
+        mask = self.masks[operand]
+        start = len(mask) - 1
+        while start and mask[start - 1] == mask[-1]:
+            start -= 1
+        return start
+
     @property
     def period(self) -> int:
         """After how many elements every broadcast operand repeats.
@@ -234,3 +255,22 @@ def position(index: Expr, parts: tuple[Digit, ...]) -> Expr:
             digit = digit % part.modulus
         total = total + digit * part.weight
     return total
+
+
+def loop_invariant(parts: tuple[Digit, ...], threads: int, serial: int) -> bool:
+    """Return whether an operand's index is the same in all serial steps, by arithmetic.
+
+    A digit stays when it repeats after one step (its period divides T), or when a block's range
+    never crosses into its next value (its divisor is a multiple of T * s).
+
+    Example:
+        >>> [loop_invariant((Digit(1, c, 1),), 256, 4) for c in (64, 192, 256)]
+        [True, False, True]
+    """
+    if serial == 1:
+        return True
+    return all(
+        (part.modulus is not None and threads % (part.divisor * part.modulus) == 0)
+        or part.divisor % (threads * serial) == 0
+        for part in parts
+    )

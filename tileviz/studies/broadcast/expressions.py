@@ -23,11 +23,12 @@ class Expression:
         name: Its name in a design.
         text: The formula for people.
         operands: The operands' names; empty where any number is taken (``b``, or ``b0, b1...``).
-        cuda: The formula in CUDA over values of the compute type: ``{fma}`` and ``{rsqrt}`` are
-            its functions, ``{zero}`` its zero, and ``{chain}`` the operands in a row.
+        cuda: The formula in CUDA over values of the compute type: ``{fma}`` and ``{rsqrt}`` stand
+            for functions, ``{chain}`` for the operands in a row.
         compute: The same in NumPy: x and the operands, broadcastable, in the compute type.
         floating: Whether it needs a floating type.
         exact: Whether NumPy gives the same bits as a GPU.
+        clamped: Whether negative results become 0.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Expression:
     compute: Compute
     floating: bool = False
     exact: bool = True
+    clamped: bool = False
 
     def names(self, count: int) -> tuple[str, ...]:
         """Return the operands' names for ``count`` given shapes.
@@ -112,10 +114,12 @@ def _relu(x: Values, operands: Sequence[Values]) -> Values:
 
 
 def _batchnorm(x: Values, operands: Sequence[Values]) -> Values:
-    mean, var, scale, bias = (operand.astype(np.float64) for operand in operands)
+    """Return the kernel's own steps, but with an exactly rounded reciprocal square root."""
+    mean, var, scale, bias = operands
     with np.errstate(all="ignore"):
-        wide = (x.astype(np.float64) - mean) / np.sqrt(var + EPSILON) * scale + bias
-        return wide.astype(x.dtype)
+        shifted = var + var.dtype.type(EPSILON)
+        inverse = (1 / np.sqrt(shifted.astype(np.float64))).astype(var.dtype)
+        return fused((x - mean) * inverse, scale, bias)
 
 
 EXPRESSIONS: dict[str, Expression] = {
@@ -140,7 +144,13 @@ EXPRESSIONS: dict[str, Expression] = {
         ),
         Expression("mul", "y = x * {chain}", (), "x * {chain}", _mul),
         Expression(
-            "relu(x*a+b)", "y = relu(x * a + b)", ("a", "b"), "{relu}({fma}(x, a, b))", _relu
+            "relu(x*a+b)",
+            "y = relu(x * a + b)",
+            ("a", "b"),
+            "{fma}(x, a, b)",
+            _relu,
+            floating=True,
+            clamped=True,
         ),
     )
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tileviz.studies.broadcast.axes import Digit, Merged, digits
+from tileviz.studies.broadcast.axes import Digit, Merged, digits, loop_invariant
 from tileviz.studies.broadcast.design import BroadcastDesign
 
 WARP = 32
@@ -58,23 +58,3 @@ def operand_digits(design: BroadcastDesign, operand: int) -> tuple[Digit, ...]:
     """Return the digits of the flat output index by which one operand is read."""
     merged = Merged.of(design.out, (design.shapes[operand],))
     return digits(merged.extents, merged.masks[0])
-
-
-def loop_invariant(parts: tuple[Digit, ...], threads: int, serial: int) -> bool:
-    """Return whether an operand's index is the same in all serial steps, by arithmetic.
-
-    A digit stays when it repeats after one step (its period divides T), or when a block's range
-    never crosses into its next value (its divisor is a multiple of T * s).
-
-    Example:
-        >>> from tileviz.studies.broadcast.axes import Digit
-        >>> [loop_invariant((Digit(1, c, 1),), 256, 4) for c in (64, 192, 256)]
-        [True, False, True]
-    """
-    if serial == 1:
-        return True
-    return all(
-        (part.modulus is not None and threads % (part.divisor * part.modulus) == 0)
-        or part.divisor % (threads * serial) == 0
-        for part in parts
-    )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tileviz.dtypes import dtype as dtype_of
-from tileviz.studies.broadcast.axes import Merged
+from tileviz.studies.broadcast.axes import Merged, digits, loop_invariant
 from tileviz.studies.broadcast.design import BroadcastDesign
 
 VECTOR_BYTES = 16
@@ -22,7 +22,15 @@ INDEX_32 = 1 << 31
 MAX_GRID = 2**31 - 1
 
 Kind = Literal["stationary", "row_tile", "flat_fastdiv"]
-How = Literal["elementwise", "scalar", "row_value", "row_vector", "wrapped_value", "gathered"]
+How = Literal[
+    "elementwise",  # a vector, as x is
+    "scalar",  # one value for all
+    "row_value",  # one value for a vector, which stays in its row
+    "row_vector",  # a vector, which stays in its row
+    "wrapped_value",  # one value, and the next row's where the vector goes on there
+    "wrapped_vector",  # element by element, on from the next row's start
+    "gathered",  # element by element: rows are shorter than vectors
+]
 
 NAMES: dict[Kind, str] = {
     "stationary": "stationary grid-stride",
@@ -89,11 +97,6 @@ class Ours:
         return self.elements >= INDEX_32
 
     @property
-    def straddles(self) -> bool:
-        """Whether a vector can cross the end of an innermost row."""
-        return self.merged.inner % self.vector != 0
-
-    @property
     def loads_per_thread(self) -> int:
         """How often a thread loads each broadcast value it needs: once, or once a vector.
 
@@ -103,11 +106,19 @@ class Ours:
 
     def loads(self, operand: int) -> int:
         """Return how often a thread loads one operand: once, or once a vector."""
-        if self.how[operand] == "elementwise":
-            return self.steps
-        if self.kind == "flat_fastdiv" and self.how[operand] != "scalar":
-            return self.steps
-        return 1
+        return 1 if self.kept(operand) else self.steps
+
+    def kept(self, operand: int) -> bool:
+        """Return whether an operand is loaded once, before the vectors.
+
+        In a flat plan with several vectors a thread this is so where these all repeat the first.
+        """
+        if self.how[operand] in ("elementwise", "scalar"):
+            return self.how[operand] == "scalar"
+        if self.kind != "flat_fastdiv":
+            return True
+        parts = digits(self.merged.extents, self.merged.masks[operand])
+        return self.unroll > 1 and loop_invariant(parts, THREADS * self.vector, self.unroll)
 
 
 def ours(design: BroadcastDesign) -> Ours | None:
@@ -185,16 +196,18 @@ def _flat(merged: Merged, vector: int, sm_count: int) -> Ours:
 
 
 def _hows(merged: Merged, vector: int) -> tuple[How, ...]:
-    return tuple(_how(merged, mask, vector) for mask in merged.masks)
+    return tuple(_how(merged, operand, vector) for operand in range(len(merged.masks)))
 
 
-def _how(merged: Merged, mask: tuple[bool, ...], vector: int) -> How:
+def _how(merged: Merged, operand: int, vector: int) -> How:
     """Return how the elements of one vector find their values of an operand."""
+    mask, run = merged.masks[operand], merged.run(operand)
     if all(mask):
         return "elementwise"
     if not any(mask):
         return "scalar"
-    if merged.inner % vector == 0:
+    if run % vector == 0:
         return "row_vector" if mask[-1] else "row_value"
-    # At most one row ends inside a vector when rows are no shorter than vectors.
-    return "wrapped_value" if not mask[-1] and merged.inner >= vector else "gathered"
+    if run < vector:
+        return "gathered"
+    return "wrapped_vector" if mask[-1] else "wrapped_value"
