@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import field_validator, model_validator
 
+from tileviz.dtypes import dtype as dtype_of
 from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, TileLayout, parse_layout
 from tileviz.studies.design import MAX_ELEMENTS, MAX_RANK, Design
@@ -18,6 +19,21 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "tile": ("outer", "outer_shape", "inner_shape"),
     "direct_sum": ("outer", "outer_shape", "inner_shape"),
 }
+_TAKES: dict[str, tuple[str, ...]] = {
+    "apply": ("shape",),
+    "canonicalize": ("cuda_target",),
+    "slice": ("cuda_target",),
+}
+
+
+def uses(op: str) -> tuple[str, ...]:
+    """Return the fields that an operation reads besides the layout, the required ones first.
+
+    Example:
+        >>> uses("slice"), uses("span")
+        (('shape', 'region', 'cuda_target'), ())
+    """
+    return (*_NEEDS.get(op, ()), *_TAKES.get(op, ()))
 
 
 class LayoutDesign(Design):
@@ -27,7 +43,8 @@ class LayoutDesign(Design):
         op: ``apply`` (address of every element), ``canonicalize``, ``group`` (by ``shape``),
             ``slice`` (``region`` of a buffer of ``shape``), ``tile`` and ``direct_sum`` (the
             layout is the inner one), or ``span``.
-        cuda_target: Whether canonicalize fuses thread axes.
+        cuda_target: Whether canonicalize and slice fuse thread axes.
+        dtype: What an element is; it decides bytes and banks, never addresses.
     """
 
     study: Literal["layout"] = "layout"
@@ -39,6 +56,18 @@ class LayoutDesign(Design):
     outer_shape: tuple[int, ...] | None = None
     inner_shape: tuple[int, ...] | None = None
     cuda_target: bool = False
+    dtype: str = "float32"
+
+    @field_validator("dtype")
+    @classmethod
+    def _dtype_name(cls, name: str) -> str:
+        try:
+            found = dtype_of(name)
+        except DesignError as error:
+            raise DesignError("", error.message, name) from None
+        if found.bits % 8:
+            raise DesignError("", "needs a dtype of whole bytes", name)
+        return name
 
     @field_validator("layout", "outer")
     @classmethod
@@ -81,3 +110,8 @@ class LayoutDesign(Design):
     def parsed(self) -> TileLayout | ComposeLayout:
         """The layout as an object."""
         return parse_layout(self.layout)
+
+    @property
+    def element_bytes(self) -> int:
+        """Bytes of one element."""
+        return dtype_of(self.dtype).bytes

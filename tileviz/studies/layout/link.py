@@ -15,4 +15,5 @@ KEYS: Keys = {
     "outer_shape": (("outer_shape",), NUMBERS),
     "inner_shape": (("inner_shape",), NUMBERS),
     "cuda_target": (("cuda_target",), FLAG),
+    "dtype": (("dtype",), TEXT),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,59 @@ class LayoutPlan:
     table: dict[str, NDArray[np.int64]] | None = None
     value: dict[str, int] | None = None
     separators: tuple[int, ...] | None = field(default=None)
+
+    @property
+    def operand(self) -> Layout:
+        """The layout that was operated on."""
+        return self.design.parsed
+
+    @property
+    def makes_another(self) -> bool:
+        """Whether the result is a layout of its own, rather than a table or numbers."""
+        return self.result is not None and self.design.op not in ("apply", "span")
+
+    @property
+    def operand_shape(self) -> tuple[int, ...]:
+        """The logical shape that the operand is seen in, at least one dimension."""
+        design = self.design
+        given = {"tile": design.inner_shape, "direct_sum": design.inner_shape}
+        shape = given.get(design.op, design.shape if design.op in ("apply", "slice") else None)
+        fits = shape is not None and prod(shape) == self.operand.size
+        return (shape if shape is not None and fits else self.operand.extents) or (1,)
+
+    @property
+    def result_shape(self) -> tuple[int, ...]:
+        """The logical shape of the result; the operand's where the operation keeps it.
+
+        Example:
+            >>> from tileviz.studies.design import validated
+            >>> part = {"op": "slice", "layout": "S[32:1]", "shape": [4, 8],
+            ...         "region": [[1, 3], [0, 8]]}
+            >>> plan(validated(LayoutDesign, part)).result_shape
+            (2, 8)
+        """
+        design = self.design
+        shape: tuple[int, ...] | None = self.operand_shape
+        if design.op == "group":
+            shape = design.shape
+        elif design.op == "slice":
+            shape = tuple(end - begin for begin, end in design.region or ())
+        elif design.op in ("tile", "direct_sum"):
+            pairs = zip(design.outer_shape or (), design.inner_shape or (), strict=False)
+            shape = tuple(outer * inner for outer, inner in pairs)
+        if self.result is None or prod(shape or ()) == self.result.size:
+            return shape or (1,)
+        return self.result.extents or (1,)
+
+    @property
+    def region_elements(self) -> NDArray[np.bool_] | None:
+        """Which of the operand's elements a slice keeps, counted row by row; None otherwise."""
+        design = self.design
+        if design.op != "slice" or design.region is None or design.shape != self.operand_shape:
+            return None
+        kept = np.zeros(self.operand_shape, dtype=bool)
+        kept[tuple(slice(begin, end) for begin, end in design.region)] = True
+        return kept.ravel()
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``layout`` object of the results."""
