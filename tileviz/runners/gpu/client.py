@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import wait
 from functools import lru_cache
 
+from tileviz.emulator.problems import Kind
 from tileviz.runners.gpu.device import Facts
 from tileviz.runners.gpu.faults import explain
 from tileviz.runners.gpu.transport import Answer, Request, pack_request, unpack_answer
@@ -32,11 +33,19 @@ _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _WAIT_SECONDS = 0.2
 # What unpacking raises when a worker that ran unknown code answers nonsense.
-_SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError, StopIteration)
+_SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 
 
 class Fatal(Exception):
-    """The kernel ended the worker; the next request gets a new one."""
+    """The kernel ended the worker; the next request gets a new one.
+
+    Attributes:
+        kind: The kind of problem that is.
+    """
+
+    def __init__(self, message: str, kind: Kind) -> None:
+        super().__init__(message)
+        self.kind: Kind = kind
 
 
 class GpuQueue:
@@ -93,7 +102,8 @@ class GpuQueue:
             reply = self._call(header, arrays, request.settings.total_seconds, on_wait, on_queue)
             return _usable(unpack_answer(reply[0], reply[1], request))
         except (WorkerTimeout, WorkerCrashed) as error:
-            raise Fatal(_words(error)) from error
+            kind: Kind = "limit" if isinstance(error, WorkerTimeout) else "trap"
+            raise Fatal(_words(error), kind) from error
         except (WorkerError, *_SENSELESS) as error:
             raise RunnerUnavailable(_words(error)) from error
 

@@ -95,7 +95,10 @@ class _Event:
 
     def record(self) -> None:
         """Put the point behind everything launched so far."""
-        self._event.record()
+        try:  # cheaper than a context manager: this stands between two launches
+            self._event.record()
+        except self._owner.driver.Error as error:
+            raise self._owner.translate(error) from error
 
     def ready(self) -> bool:
         """Return whether the device has passed it."""
@@ -131,9 +134,10 @@ class PycudaDevice:
         try:
             yield
         except self.driver.Error as error:
-            raise self._translate(error) from error
+            raise self.translate(error) from error
 
-    def _translate(self, error: Exception) -> DeviceError:
+    def translate(self, error: Exception) -> DeviceError:
+        """Return our error for one of PyCUDA's."""
         # No class or code tells: after a sticky error every further call fails.
         try:
             self.driver.Context.synchronize()
@@ -226,7 +230,7 @@ class PycudaDevice:
             try:
                 start(grid, block, packed, shared, None)
             except error_class as error:
-                raise self._translate(error) from error
+                raise self.translate(error) from error
 
         return run
 

@@ -144,6 +144,7 @@ class Bench:
         settings = self._settings
         found: list[Samples] = [np.empty(0) for _ in actions]
         start = self._clock()
+        most = max(most // len(actions), 1)
         count = min(_FIRST_REPEATS, most)
         while True:
             began = self._clock()

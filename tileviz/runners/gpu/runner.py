@@ -182,7 +182,7 @@ class GpuRunner:
         unchecked = [p for p in emulated.problems if p.kind in _UNCHECKED]
         if any(p.kind not in (*_UNCHECKED, *_HARMLESS) for p in emulated.problems):
             note = "not launched: the emulator, which sees every access first, found a fault"
-            return replace(emulated, runner=info, note=note)
+            return replace(emulated, runner=info, outputs={}, note=note)
         checked = "every access was checked in the emulator first"
         if unchecked:
             checked = f"not checked beforehand: {unchecked[0].message}"
@@ -206,7 +206,7 @@ class GpuRunner:
         try:
             answer = self._queue.run(request, on_wait=on_wait, on_queue=on_queue)
         except Fatal as error:
-            problem = Problem("limit", str(error))
+            problem = Problem(error.kind, str(error))
             failed = Outcome(problems=(problem,))
             answer = Answer(facts, outcomes=(failed, *[Outcome()] * (len(prepared) - 1)))
         return [

@@ -120,8 +120,8 @@ class Session:
         allowed = min(request.settings.memory_bytes, free // 4)
         if needed > allowed:
             raise Refused(
-                f"the buffers take {needed >> 20} MiB; one run may take {allowed >> 20} MiB of "
-                f"the {free >> 20} MiB that are free on the GPU"
+                f"the buffers take {_mib(needed)}; one run may take {_mib(allowed)} of the "
+                f"{_mib(free)} that are free on the GPU"
             )
 
 
@@ -164,6 +164,10 @@ def _ended(request: Request, outcomes: Sequence[Outcome], problem: Problem) -> t
         return (replace(outcomes[0], problems=(problem,)), *outcomes[1:])
     after = len(request.programs) - len(outcomes) - 1
     return (*outcomes, Outcome(problems=(problem,)), *[Outcome()] * after)
+
+
+def _mib(size: int) -> str:
+    return f"{size / (1 << 20):.1f} MiB"
 
 
 def _reply(answer: Answer, *, retire: bool = False) -> process.Answer:

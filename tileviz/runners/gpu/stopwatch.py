@@ -26,7 +26,7 @@ from tileviz.runners.timing import Samples, summarise
 _LEAST_FLUSH = 64 << 20
 _MOST_COPY = 256 << 20
 _COPIES = 20
-_SPIN_NS = 1_000_000
+_SPIN_NS = 2_000_000  # longer than the host needs to queue a batch
 _CLOCK_NS = 1_000_000
 _CYCLE_WARPS = 4  # one a scheduler: a single warp cannot keep shared memory busy
 _CYCLE_ACCESSES = 256

@@ -5,7 +5,7 @@ What comes back was made by a process that ran unknown code: every field is chec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast, get_args
 
@@ -226,10 +226,10 @@ def unpack_answer(header: Header, arrays: Sequence[Array], request: Request) -> 
     """Return the answer to a request.
 
     Raises:
-        ValueError, TypeError, KeyError, IndexError, StopIteration: It is not what was asked for.
+        ValueError, TypeError, KeyError, IndexError: It is not what was asked for.
     """
     given = iter(arrays)
-    copy = (_whole(header["copy_bytes"]), _samples(next(given)))
+    copy = (_whole(header["copy_bytes"]), _samples(_next(given)))
     described = header["outcomes"]
     if described and len(described) != len(request.programs):
         raise ValueError("outcomes of other programs")
@@ -273,14 +273,14 @@ def unpack_facts(item: Mapping[str, Any]) -> Facts:
     )
 
 
-def _outcome(item: Mapping[str, Any], given: Any, program: Program) -> Outcome:
+def _outcome(item: Mapping[str, Any], given: Iterator[Array], program: Program) -> Outcome:
     expected = {b.name: b for b in program.buffers if b.role != "in"}
     names = item["outputs"]
     if names and names != list(expected):
         raise ValueError("the outputs are not those of the kernel")
     outputs = {}
     for name in names:
-        array, kind = next(given), dtype(expected[name].dtype)
+        array, kind = _next(given), dtype(expected[name].dtype)
         if array.dtype != kind.numpy or array.shape != (expected[name].count * kind.lanes,):
             raise ValueError("an output of another size or type")
         outputs[name] = array
@@ -288,7 +288,7 @@ def _outcome(item: Mapping[str, Any], given: Any, program: Program) -> Outcome:
     for mode, launches in item["series"]:
         if mode not in ("cold", "warm") or not _whole(launches):
             raise ValueError("a series of an unknown kind")
-        samples, floor, copy = (_samples(next(given)) for _ in range(3))
+        samples, floor, copy = (_samples(_next(given)) for _ in range(3))
         series.append(Series(mode, launches, samples, floor, copy))
     usage = item["usage"]
     return Outcome(
@@ -318,6 +318,13 @@ def _parameter(item: Mapping[str, Any]) -> Buffer | Scalar:
     if item["is"] == "scalar":
         return Scalar(item["name"], item["dtype"], item["value"])
     return Buffer(item["name"], item["dtype"], tuple(item["shape"]), item["role"])
+
+
+def _next(given: Iterator[Array]) -> Array:
+    array = next(given, None)
+    if array is None:
+        raise ValueError("fewer arrays than are described")
+    return array
 
 
 def _samples(array: Array) -> Samples:
