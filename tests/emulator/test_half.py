@@ -5,6 +5,7 @@ import math
 import random
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 
@@ -121,3 +122,38 @@ def test_approximate_functions(apply_opcode, float_formats):
     ]
     zero = apply_opcode("tanh.approx.f16", ["f16"] * 2, [0, 0x7C00, 0xFC00])
     assert zero == [0, 0x3C00, 0xBC00]
+
+
+def test_comparisons_give_masks_or_ones(apply_opcode):
+    one, two, nan = 0x3C00, 0x4000, 0x7E00
+    a, b = [one, two, nan, one], [one, one, one, two]
+    assert apply_opcode("set.eq.f16.f16", ["f16"] * 3, a, b) == [one, 0, 0, 0]
+    assert apply_opcode("set.leu.u32.f16", ["u32", "f16", "f16"], a, b) == [
+        0xFFFFFFFF,
+        0,
+        0xFFFFFFFF,
+        0xFFFFFFFF,
+    ]
+    pairs = [x | y << 16 for x, y in zip(a, b, strict=True)]
+    others = [one | one << 16] * 4
+    got = apply_opcode("set.gt.f16x2.f16x2", ["f16x2"] * 3, pairs, others)
+    assert got == [0, one, 0, one << 16]
+    masks = apply_opcode("set.ne.u32.f16x2", ["u32", "f16x2", "f16x2"], pairs, others)
+    assert masks == [0, 0xFFFF, 0, 0xFFFF0000]
+
+
+def test_pairs_compare_into_two_predicates(run_cuda):
+    source = """
+#include <cuda_fp16.h>
+extern "C" __global__ void k(const __half2* a, const __half2* b, int* out) {
+    int i = threadIdx.x;
+    out[i] = __hbge2(a[i], b[i]) + 2 * __hblt2(a[i], b[i]);
+}
+"""
+    x, y = (np.random.default_rng(s).integers(0, 3, (32, 2)).astype(np.float16) for s in (1, 2))
+    run = run_cuda(
+        source,
+        arguments={"a": x.reshape(-1), "b": y.reshape(-1), "out": ("out", "int32", 32)},
+    )
+    want = (x >= y).all(axis=1) + 2 * (x < y).all(axis=1)
+    assert run.outputs["out"].tolist() == want.tolist()

@@ -3,7 +3,10 @@
 import itertools
 import random
 
+import numpy as np
 import pytest
+
+from tileviz.emulator import UnsupportedError
 
 WIDTHS = {"u16": 16, "s16": 16, "u32": 32, "s32": 32, "u64": 64, "s64": 64}
 
@@ -383,7 +386,57 @@ def test_selection(apply_opcode):
 
 
 def test_an_ignored_modifier_would_be_an_error(apply_opcode):
-    from tileviz.emulator import UnsupportedError
+    with pytest.raises(UnsupportedError, match=r"unsupported PTX instruction add\.rn\.u32"):
+        apply_opcode("add.rn.u32", ["u32"] * 3, [1], [2])
 
-    with pytest.raises(UnsupportedError, match=r"unsupported PTX instruction add\.cc\.u32"):
-        apply_opcode("add.cc.u32", ["u32"] * 3, [1], [2])
+
+CARRY = """
+.version 8.8
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 in, .param .u64 out) {{
+  .reg .b32 %r<3>; .reg .b64 %rd<4>; .reg .b{width} %a<8>, %d<8>;
+  mov.u32 %r1, %tid.x;
+  ld.param.u64 %rd1, [in]; mad.wide.u32 %rd1, %r1, {span}, %rd1;
+  ld.param.u64 %rd2, [out]; mad.wide.u32 %rd2, %r1, {span}, %rd2;
+  {loads}
+  {code}
+  {stores}
+  ret; }}
+"""
+
+
+@pytest.mark.parametrize("kind", ["u32", "s32", "u64"])
+def test_carries_join_words_to_long_integers(run_ptx, kind):
+    width = int(kind[1:])
+    size = width // 8
+    code = f"""
+      add.cc.{kind} %d0, %a0, %a2; addc.cc.{kind} %d1, %a1, %a3; addc.{kind} %d2, 0, 0;
+      sub.cc.{kind} %d3, %a0, %a2; subc.cc.{kind} %d4, %a1, %a3; subc.{kind} %d5, 0, 0;
+      mad.lo.cc.{kind} %d6, %a0, %a1, %a2; madc.hi.{kind} %d7, %a0, %a1, %a3;
+    """
+    rows = list(itertools.product(values(width, 0), repeat=4))
+    random.Random(6).shuffle(rows)
+    rows = rows[:256]
+    run = run_ptx(
+        CARRY.format(
+            width=width,
+            span=8 * size,
+            loads="".join(f"ld.global.b{width} %a{i}, [%rd1+{i * size}];" for i in range(4)),
+            code=code,
+            stores="".join(f"st.global.b{width} [%rd2+{i * size}], %d{i};" for i in range(8)),
+        ),
+        block=256,
+        arguments={
+            "in": np.array([[*row, *row] for row in rows], f"uint{width}").reshape(-1),
+            "out": ("out", f"uint{width}", 8 * 256),
+        },
+    )
+    top, got = (1 << width) - 1, run.outputs["out"].reshape(256, 8).tolist()
+    for (a0, a1, b0, b1), g in zip(rows, got, strict=True):
+        total = (a1 << width | a0) + (b1 << width | b0)
+        apart = (a1 << width | a0) - (b1 << width | b0)
+        product = number(a0, kind) * number(a1, kind) + b0 + (b1 << width)
+        want = [total, total >> width, total >> 2 * width, apart, apart >> width, -(apart < 0)]
+        want += [product, product >> width]
+        assert g == [w & top for w in want], (a0, a1, b0, b1)

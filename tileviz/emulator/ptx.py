@@ -24,6 +24,10 @@ WIDTH: dict[str, int] = {
 }
 
 
+# The carry flag of extended-precision arithmetic, which PTX leaves implicit.
+CARRY = "%cc"
+
+
 @dataclass(frozen=True)
 class Register:
     """A virtual register, named as in the text (``%r1``) or made unique by its scope."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tileviz.emulator.opcode import Opcode
-from tileviz.emulator.ops import floating, half, integer
+from tileviz.emulator.ops import carry, floating, half, integer
 from tileviz.emulator.ops.registry import Elementwise, elementwise
 
 _Factory = Callable[[Opcode, str], Elementwise]
@@ -24,7 +24,12 @@ def _by_type(code: Opcode, whole: _Factory | None, real: _Factory, short: _Facto
 
 @elementwise("add", "sub")
 def _add(code: Opcode) -> Elementwise:
-    return _by_type(code, integer.add, floating.add, half.arithmetic)
+    return _by_type(code, _sum_of_integers, floating.add, half.arithmetic)
+
+
+def _sum_of_integers(code: Opcode, kind: str) -> Elementwise:
+    carries = "cc" in code.instruction.modifiers
+    return carry.carrying(code, kind) if carries else integer.add(code, kind)
 
 
 @elementwise("mul")
@@ -34,6 +39,8 @@ def _multiply(code: Opcode) -> Elementwise:
 
 @elementwise("mad")
 def _multiply_add(code: Opcode) -> Elementwise:
+    if "cc" in code.instruction.modifiers:
+        return carry.carrying(code, code.type())
     return _by_type(code, integer.multiply_add, floating.multiply_add, _refuse)
 
 
