@@ -67,7 +67,7 @@ STUDIES: dict[str, Study] = {
         Study("access", "AccessDesign", runnable=False),
         Study("layout", "LayoutDesign", runnable=False),
         Study("kernel", "KernelDesign", runnable=True),
-        Study("schedule", "ScheduleDesign", runnable=False),
+        Study("schedule", "ScheduleDesign", runnable=True),
     )
 }
 

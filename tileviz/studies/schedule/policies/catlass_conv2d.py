@@ -8,7 +8,7 @@ import numpy as np
 
 from tileviz.errors import DesignError
 from tileviz.studies.schedule.grid import Grid, Tasks
-from tileviz.studies.schedule.policies.base import Policy, StripParameters, check_offset
+from tileviz.studies.schedule.policies.base import Device, Policy, StripParameters, check_offset
 from tileviz.studies.schedule.strips import count, strips
 
 C0 = 16
@@ -108,6 +108,25 @@ def tasks(grid: Grid, workers: int, parameters: Conv2dParameters) -> Tasks:
     )
 
 
+def device(grid: Grid, workers: int, parameters: Conv2dParameters) -> Device:
+    """Return strips over the tiles of the image."""
+    height, width, tile_h, tile_w, _ = _image(grid, parameters)
+    image = {
+        "height": height,
+        "width": width,
+        "tile_h": tile_h,
+        "tile_w": tile_w,
+        "across": -(-width // tile_w),
+    }
+    values = {
+        "offset": parameters.offset,
+        "direction": parameters.direction,
+        "snake": True,
+        "image": image,
+    }
+    return Device("schedule_strips.cuh.jinja", values)
+
+
 POLICY = Policy(
     name="catlass_conv2d",
     title="CATLASS conv2d",
@@ -115,6 +134,7 @@ POLICY = Policy(
     rule="CATLASS strips whose rows are tiles of the image and whose columns are channels.",
     parameters=Conv2dParameters,
     tasks=tasks,
+    device=device,
     check=check,
     launched=launched,
     complete=complete,

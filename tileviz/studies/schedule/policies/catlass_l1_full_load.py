@@ -33,7 +33,7 @@ def device(grid: Grid, workers: int, parameters: StripParameters) -> Device:
         "offset": parameters.offset,
         "direction": parameters.direction,
         "snake": True,
-        "ranges": divmod(grid.tiles, workers),
+        "per_worker": divmod(grid.tiles, workers),
         "workers": workers,
     }
     return Device("schedule_strips.cuh.jinja", values)

@@ -10,6 +10,7 @@ from tileviz.studies.schedule.grid import Grid, Tasks
 from tileviz.studies.schedule.policies._catlass import elements, slices, snaking_strips
 from tileviz.studies.schedule.policies.base import (
     UINT32,
+    Device,
     Policy,
     StripParameters,
     Whole,
@@ -56,6 +57,18 @@ def tasks(grid: Grid, workers: int, parameters: SplitKParameters) -> Tasks:
     )
 
 
+def device(grid: Grid, workers: int, parameters: SplitKParameters) -> Device:
+    """Return strips, and the slice of K of every task."""
+    values = {
+        "offset": parameters.offset,
+        "direction": parameters.direction,
+        "snake": True,
+        "runs": "slices",
+        "splits": parameters.splitk,
+    }
+    return Device("schedule_strips.cuh.jinja", values)
+
+
 POLICY = Policy(
     name="catlass_splitk",
     title="CATLASS split-K",
@@ -63,6 +76,7 @@ POLICY = Policy(
     rule="`splitk` slices of K, one after the other; each is a whole CATLASS order.",
     parameters=SplitKParameters,
     tasks=tasks,
+    device=device,
     strips=strip_starts,
     launched=launched,
     check=check,

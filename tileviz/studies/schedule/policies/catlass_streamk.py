@@ -7,6 +7,7 @@ import numpy as np
 from tileviz.studies.schedule.grid import Grid, Parts, Tasks
 from tileviz.studies.schedule.policies._catlass import elements, slices, snaking_strips
 from tileviz.studies.schedule.policies.base import (
+    Device,
     Policy,
     StripParameters,
     check_strips,
@@ -49,6 +50,21 @@ def tasks(grid: Grid, workers: int, parameters: StripParameters) -> Tasks:
     )
 
 
+def device(grid: Grid, workers: int, parameters: StripParameters) -> Device:
+    """Return strips, and the K tiles of every task and of the tile it runs on into."""
+    tail = grid.tiles % workers
+    values = {
+        "offset": parameters.offset,
+        "direction": parameters.direction,
+        "snake": True,
+        "runs": "stream",
+        "normal": grid.tiles - tail,
+        "share": divmod(tail * grid.depth, workers),
+        "parts": 2,
+    }
+    return Device("schedule_strips.cuh.jinja", values)
+
+
 POLICY = Policy(
     name="catlass_streamk",
     title="CATLASS stream-K",
@@ -56,6 +72,7 @@ POLICY = Policy(
     rule="The K tiles of the last, part wave are dealt out evenly; a worker may cross into a tile.",
     parameters=StripParameters,
     tasks=tasks,
+    device=device,
     strips=strip_starts,
     check=check_strips,
     batches=False,
