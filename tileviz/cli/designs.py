@@ -1,0 +1,168 @@
+"""Commands on designs: plan, run, batch, export."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from tileviz.cli.shell import (
+    FAILED,
+    OK,
+    DesignArgument,
+    JsonOption,
+    On,
+    OnOption,
+    SeedOption,
+    app,
+    finish,
+    parse_json,
+    print_json,
+    progress,
+    read_design,
+)
+from tileviz.errors import DesignError
+
+
+@app.command()
+def plan(design: DesignArgument, as_json: JsonOption = False) -> None:
+    """Plan a design and predict its memory behaviour."""
+    from tileviz import api
+
+    def work() -> int:
+        planned = api.plan(read_design(design))
+        if as_json:
+            print_json(planned.to_json())
+        else:
+            from tileviz.export.terminal import show_plan
+
+            show_plan(planned)
+        return OK
+
+    finish(work, as_json)
+
+
+@app.command()
+def run(
+    design: DesignArgument,
+    on: OnOption = "auto",
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan, generate CUDA, run that very text, verify every element, count every access."""
+
+    def work() -> int:
+        from tileviz.runners import warm
+
+        warm(on)  # before anything heavy: the worker starts while the design is planned
+        document, planned, done = run_design(read_design(design), on, seed)
+        if as_json:
+            print_json(document)
+        else:
+            from tileviz.export.terminal import show_plan, show_run
+
+            show_plan(planned)
+            show_run(done)
+        return OK if done.verified else FAILED
+
+    finish(work, as_json)
+
+
+def run_design(of: Any, on: On, seed: int) -> tuple[Any, Any, Any]:
+    """Return the result object of a run, the plan, and the run itself."""
+    from tileviz import api
+    from tileviz.studies.errors import NotRunnable
+
+    try:
+        planned, done = api.run(of, on=on, seed=seed)
+    except NotRunnable as error:
+        raise DesignError("design", f"cannot run: {error}", None) from None
+    return {**done.to_json(), "plan": planned.to_json()}, planned, done
+
+
+@app.command()
+def batch(
+    file: Annotated[str, typer.Argument(help="One design a line (JSON lines); - reads stdin.")],
+    run: Annotated[bool, typer.Option("--run", help="Also run every design.")] = False,
+    on: OnOption = "auto",
+    seed: SeedOption = 0,
+    as_json: JsonOption = True,
+) -> None:
+    """Plan many designs: one in, one compact result out, in order; faults do not stop the rest."""
+
+    def work() -> int:
+        failed = False
+        for document in _results(progress(_lines(file)), run, on, seed):
+            failed |= document.get("verified") is False
+            print_json(document)
+        return FAILED if failed else OK
+
+    finish(work, as_json)
+
+
+def _results(lines: Iterable[str], run: bool, on: On, seed: int) -> Iterator[dict[str, Any]]:
+    from tileviz import api
+    from tileviz.studies.registry import make_design
+
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            of = make_design(parse_json(line))
+            yield run_design(of, on, seed)[0] if run else api.plan(of).to_json()
+        except DesignError as error:
+            yield error.to_json()
+
+
+def _lines(file: str) -> list[str]:
+    if file == "-":
+        return sys.stdin.read().splitlines()
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise DesignError("file", f"cannot be read: {error}", file[:120]) from None
+
+
+@app.command()
+def export(
+    design: DesignArgument,
+    form: Annotated[Literal["cu", "json", "link"], typer.Option("--as", help="What to write.")],
+    output: Annotated[str, typer.Option("--output", "-o", help="A file; default stdout.")] = "-",
+) -> None:
+    """Write a stand-alone .cu file with a self-check, the design document, or its link."""
+
+    def work() -> int:
+        text = _exported(read_design(design), form)
+        if output == "-":
+            sys.stdout.write(text)
+            return OK
+        try:
+            Path(output).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise DesignError("output", f"cannot be written: {error}", output[:120]) from None
+        return OK
+
+    finish(work, as_json=False)
+
+
+def _exported(of: Any, form: str) -> str:
+    if form == "json":
+        return json.dumps(of.document(), indent=2, ensure_ascii=False) + "\n"
+    if form == "link":
+        from tileviz.export.links import page_url
+
+        return page_url(of) + "\n"
+    from tileviz import api
+    from tileviz.export.snippets import standalone_cu
+    from tileviz.studies.errors import NotRunnable
+
+    try:
+        return standalone_cu(api.kernel(of))
+    except (NotRunnable, ValueError) as error:
+        if isinstance(error, DesignError):
+            raise
+        raise DesignError("design", f"has no stand-alone export: {error}", None) from None
