@@ -45,6 +45,24 @@ PAGES: tuple[Page, ...] = (
         purpose="One warp moves a tile from one layout to another: the reference's decision, what "
         "hardware makes of it, the CUDA, and a run.",
     ),
+    Page(
+        "pages/2_Block_schedule.py",
+        "Block schedule",
+        ":material/grid_on:",
+        group="Studies",
+        study="schedule",
+        purpose="The order in which output tiles are computed: what each wave reads, the L2 hit "
+        "rate, the balance, and every offset and direction compared.",
+    ),
+    Page(
+        "pages/5_Layouts.py",
+        "Layouts",
+        ":material/dataset:",
+        group="Studies",
+        study="layout",
+        purpose="Any layout: the address of every element, the element at every address, what "
+        "an operation makes of it, and its printed forms.",
+    ),
 )
 
 

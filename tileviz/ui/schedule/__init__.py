@@ -1,0 +1,1 @@
+"""The Block schedule page: its form, its state, its panels."""

@@ -1,0 +1,335 @@
+"""The Block schedule page's pictures: the map with its scrubber, the model, sweep, balance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from tileviz.errors import DesignError
+from tileviz.figures import schedule as order_map
+from tileviz.figures.order_map import Unit, amount
+from tileviz.figures.schedule_charts import (
+    Curve,
+    Sweep,
+    l2_figure,
+    shares_figure,
+    small_map,
+    sweep_figure,
+)
+from tileviz.figures.tokens import PRINT, Theme
+from tileviz.studies.schedule import views
+from tileviz.studies.schedule.explain import CONVENTION
+from tileviz.studies.schedule.plan import SchedulePlan
+from tileviz.studies.schedule.recommend import (
+    Candidate,
+    Outcome,
+    Recommendation,
+    catlass,
+    offsets_and_directions,
+    other_policies,
+    rule_of_thumb,
+)
+from tileviz.ui import frame, html
+from tileviz.ui.schedule import editors, sweeps, tables
+from tileviz.ui.schedule.cached import map_of, plan_of
+
+_WAVE, _TASK, _BATCH, _OF = "schedule.wave", "schedule.task", "schedule.plane", "schedule.wave_of"
+_GREY, _STRIP = "schedule.grey", "schedule.strip"
+_COMPARE, _COMPARE_WAS = "schedule.compare", "schedule.compare_was"
+_POLL_SECONDS = 0.3
+_MOST = 4
+
+
+def _chart(name: str) -> dict[str, Any]:
+    return {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"format": "svg", "filename": f"tileviz-{name}"},
+    }
+
+
+def _theme() -> Theme:
+    return PRINT if st.session_state.get(_GREY) else frame.theme()
+
+
+def pictures(plan: SchedulePlan, found: Recommendation | None) -> None:
+    """Draw the order map in a column of its own width, and what the model says beside it."""
+    width = order_map.map_width(*plan.schedule.tiles)
+    with st.container(horizontal=True, gap="medium"):
+        left = st.container(width=width)
+        right = st.container(width="stretch", key="schedule_right")
+    with left:
+        _map(plan)
+    with right:
+        _model(plan, found)
+        _sweep(plan)
+        _balance(plan)
+
+
+@st.fragment
+def _map(plan: SchedulePlan) -> None:
+    """Draw legend, scrubber, map, and the controls that do the same from the keyboard."""
+    design, schedule = plan.design, plan.schedule
+    if not schedule.waves:
+        st.html(html.empty("No tasks.", "This policy launches nothing on this grid."))
+        return
+    if st.session_state.get(_OF) != design:
+        st.session_state[_OF] = design
+        st.session_state[_WAVE] = schedule.waves * 2 // 5 + 1
+        st.session_state[_TASK] = None
+        st.session_state[_BATCH] = 0
+    theme = _theme()
+    wave = min(max(int(st.session_state.get(_WAVE) or 1), 1), schedule.waves) - 1
+    task: int | None = st.session_state.get(_TASK)
+    batch = min(int(st.session_state.get(_BATCH) or 0), schedule.planes - 1)
+    st.html(tables.order_legend(plan, theme, batch))
+    st.plotly_chart(
+        map_of(design, wave, theme.name, batch, task),
+        width="content",
+        theme=None,
+        key="schedule.map",
+        config=_chart("schedule"),
+        alt=order_map.describe(plan, wave),
+    )
+    _map_controls(plan)
+
+
+def _map_controls(plan: SchedulePlan) -> None:
+    schedule = plan.schedule
+    with st.container(key="wave_controls"):
+        columns = st.columns([1, 1, 1, 1.3], gap="small", vertical_alignment="bottom")
+    with columns[0]:
+        st.number_input("Wave", 1, max(schedule.waves, 2), step=1, key=_WAVE)
+    with columns[1]:
+        st.number_input(
+            "Task",
+            0,
+            max(len(schedule) - 1, 1),
+            step=1,
+            key=_TASK,
+            placeholder="find",
+            on_change=_go_to_task,
+            args=(plan,),
+        )
+    with columns[2]:
+        if schedule.planes > 1:
+            name = "Batch" if schedule.tasks.heights is None else "Group"
+            st.number_input(name, 0, schedule.planes - 1, step=1, key=_BATCH)
+    with columns[3]:
+        st.toggle("Greys, for print", key=_GREY)
+    st.html(f'<p class="tv-note">{html.text(CONVENTION)}</p>')
+
+
+def _go_to_task(plan: SchedulePlan) -> None:
+    """Show the wave and the batch of a task."""
+    task = st.session_state.get(_TASK)
+    if task is not None and 0 <= task < len(plan.schedule):
+        st.session_state[_WAVE] = int(plan.schedule.wave[task]) + 1
+        st.session_state[_BATCH] = int(plan.schedule.batch[task])
+
+
+def _model(plan: SchedulePlan, found: Recommendation | None) -> None:
+    """Draw the table of figures and the curve over cache sizes."""
+    design, metrics = plan.design, plan.metrics
+    size = amount(design.l2_bytes).replace(".0 ", " ")
+    st.html(html.panel("Model", f"{size} fully associative LRU, whole problem"))
+    columns = [(tables.short_label(design), metrics)]
+    best = None if found is None else plan_of(found.best.candidate.design(design))
+    if found is not None and best is not None and best.design != design:
+        label = tables.short_candidate(found.best.candidate)
+        columns.append((f"best, {label}", best.metrics))
+    if design.policy != "row_major":
+        columns.append(("row-major", plan.baseline))
+    st.html(tables.model_table(columns))
+    if metrics.l2_note:
+        st.html(f'<p class="tv-note">{html.text(html.sentence(metrics.l2_note))}</p>')
+    _curve(plan)
+
+
+def _curve(plan: SchedulePlan) -> None:
+    sizes, rates = views.l2_curve(plan)
+    _, baseline = views.l2_curve(plan_of(plan.design.with_policy("row_major")))
+    curves = [Curve(tables.short_label(plan.design), tuple(rates))]
+    if plan.design.policy != "row_major":
+        curves.append(Curve("row-major", tuple(baseline), baseline=True))
+    curves = [curve for curve in curves if curve.rates]
+    if not rates:
+        return
+    unit = Unit.of(int(sizes.max()))
+    st.html(html.panel("Hit rate against L2 size", f"{unit.name}, this problem"))
+    said = ", ".join(
+        f"{100 * rate:.0f} % at {amount(size)}"
+        for size, rate in zip(sizes.tolist(), rates, strict=True)
+    )
+    st.plotly_chart(
+        l2_figure(sizes.tolist(), curves, plan.design.l2_bytes, _theme()),
+        width="stretch",
+        theme=None,
+        key="schedule.curve",
+        config=_chart("l2"),
+        alt=f"Hit rate of {curves[0].label} against cache size: {said}.",
+    )
+
+
+def _sweep(plan: SchedulePlan) -> None:
+    """Draw every offset and direction, or the sweep that makes them."""
+    st.html(html.panel("Every offset and direction", "L2 hit rate, %; frame = best, ring = shown"))
+    found = sweeps.found_for(plan.design)
+    if found is None:
+        running = sweeps.job_of(plan.design) is not None
+        st.fragment(_sweep_job, run_every=_POLL_SECONDS if running else None)(plan)
+        return
+    _strip(plan, found)
+
+
+def _sweep_job(plan: SchedulePlan) -> None:
+    """Draw a sweep under way with its progress, or the button that starts it."""
+    job = sweeps.job_of(plan.design)
+    if job is None:
+        if sweeps.found_for(plan.design) is not None:
+            st.rerun()
+        settings = len(offsets_and_directions(plan.design))
+        st.html(
+            html.empty("Not swept yet.", f"{len(plan.schedule):,} tasks times {settings} settings.")
+        )
+        if st.button("Sweep", icon=":material/play_arrow:", key="schedule.sweep_start"):
+            sweeps.start(plan.design)
+            st.rerun()
+        return
+    if sweeps.settle(job):
+        st.rerun()
+    st.progress(job.done / job.total, text=f"{job.done} of {job.total} settings")
+    if st.button("Cancel", icon=":material/stop:", key="schedule.sweep_stop"):
+        sweeps.cancel()
+        st.rerun()
+
+
+def _strip(plan: SchedulePlan, found: Recommendation) -> None:
+    strip = Sweep.of(found.outcomes)
+    st.html(tables.rate_legend())
+    st.plotly_chart(
+        sweep_figure(
+            strip,
+            _cell_of(strip, found.best.candidate),
+            _cell_of(strip, _as_candidate(plan)),
+            _theme(),
+        ),
+        width="stretch",
+        theme=None,
+        key=_STRIP,
+        config=_chart("sweep"),
+        on_select=lambda: _take(strip),
+        selection_mode="points",
+        alt=f"L2 hit rate of every offset and direction. {found.sentence}",
+    )
+    st.html(f'<p class="tv-note">{html.text(found.sentence)} A click on a cell opens it.</p>')
+
+
+def _as_candidate(plan: SchedulePlan) -> Candidate | None:
+    if plan.design.policy != "catlass":
+        return None
+    settings = plan.design.parameters.model_dump(mode="json")
+    return catlass(settings["offset"], settings["direction"])
+
+
+def _cell_of(strip: Sweep, candidate: Candidate | None) -> tuple[int, int] | None:
+    if candidate is None or candidate.policy != "catlass":
+        return None
+    settings = dict(candidate.parameters)
+    return strip.cell(settings["offset"], settings["direction"])
+
+
+def _take(strip: Sweep) -> None:
+    """Open the setting of the clicked cell."""
+    points = st.session_state[_STRIP]["selection"]["points"]
+    chosen = strip.at(int(points[0]["y"]), int(points[0]["x"])) if points else None
+    if chosen is not None:
+        editors.choose(*chosen)
+
+
+def _balance(plan: SchedulePlan) -> None:
+    """Draw every worker's share of the work."""
+    metrics = plan.metrics
+    idle = int((metrics.shares == 0).sum())
+    facts = f"largest / mean {metrics.balance:.3f}" + (f", {idle} idle" if idle else "")
+    st.html(html.panel("Work of each worker", facts))
+    st.plotly_chart(
+        shares_figure(metrics.shares, _theme()),
+        width="stretch",
+        theme=None,
+        key="schedule.shares",
+        config=_chart("balance"),
+        alt=f"Work of {plan.design.workers} workers against their mean; {facts}.",
+    )
+
+
+def side_by_side(plan: SchedulePlan, found: Recommendation | None) -> None:
+    """Draw up to four orders of the same tiles as small maps."""
+    st.html(html.section("Side by side", "same tiles, same colours; early is dark, late is bright"))
+    known = _candidates(plan)
+    _defaults(plan, found, known)
+    chosen = st.multiselect(
+        "Orders",
+        list(known),
+        key=_COMPARE,
+        max_selections=_MOST,
+        label_visibility="collapsed",
+        placeholder="Choose up to four orders",
+    )
+    columns = st.columns(_MOST, gap="medium")
+    for column, label in zip(columns, chosen, strict=False):
+        with column:
+            _small(plan, known[label])
+
+
+def _candidates(plan: SchedulePlan) -> dict[str, Candidate]:
+    every = [*other_policies(), *offsets_and_directions(plan.design), rule_of_thumb(plan.design)]
+    return {candidate.label: candidate for candidate in every}
+
+
+def _defaults(
+    plan: SchedulePlan, found: Recommendation | None, known: dict[str, Candidate]
+) -> None:
+    """Choose what is compared, as long as nobody chose otherwise."""
+    wanted = ["row-major", rule_of_thumb(plan.design).label]
+    if found is not None:
+        wanted.append(found.best.candidate.label)
+    wanted += ["Triton GROUP_M 8", "CUTLASS 3.x AlongM 8", "Hilbert"]
+    default = list(dict.fromkeys(name for name in wanted if name in known))[:_MOST]
+    now = st.session_state.get(_COMPARE)
+    if now is None or now == st.session_state.get(_COMPARE_WAS):
+        st.session_state[_COMPARE] = default
+        st.session_state[_COMPARE_WAS] = default
+    else:
+        st.session_state[_COMPARE] = [name for name in now if name in known]
+
+
+def _small(plan: SchedulePlan, candidate: Candidate) -> None:
+    try:
+        other = plan_of(candidate.design(plan.design))
+    except DesignError as error:
+        st.html(html.empty(candidate.label, html.sentence(str(error))))
+        return
+    metrics = other.metrics
+    missed = metrics.misses
+    outcome = Outcome(
+        candidate,
+        None if missed is None else missed.hit_rate,
+        None if missed is None else missed.missed_bytes,
+        metrics.balance,
+        float(np.mean(metrics.footprints)) if len(metrics.footprints) else 0.0,
+        metrics.padding,
+    )
+    plain = not candidate.label.startswith("catlass")
+    name = candidate.label[:1].upper() + candidate.label[1:] if plain else candidate.label
+    st.html(tables.small_title(name, outcome))
+    st.plotly_chart(
+        small_map(other, _theme()),
+        width="stretch",
+        theme=None,
+        key=f"schedule.small.{candidate.label}",
+        config={"displayModeBar": False},
+        alt=f"{name}: the order of the tiles, first dark, last bright.",
+    )

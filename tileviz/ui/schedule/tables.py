@@ -1,0 +1,108 @@
+"""The Block schedule page's pieces of HTML: legend, model table, titles of small maps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tileviz.figures.order_map import amount, drawn_strips, drawn_tails, step_labels
+from tileviz.figures.schedule_charts import RATE_LABELS, RATES
+from tileviz.figures.tokens import Theme
+from tileviz.studies.schedule.design import ScheduleDesign
+from tileviz.studies.schedule.explain import LABELS, figures, percent
+from tileviz.studies.schedule.metrics import Metrics
+from tileviz.studies.schedule.plan import SchedulePlan
+from tileviz.studies.schedule.recommend import Candidate, Outcome
+from tileviz.studies.schedule.views import order_map
+from tileviz.ui import html
+
+
+def style() -> str:
+    """Return the style that only this page needs."""
+    form = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    return f"<style>{form}</style>"
+
+
+def order_legend(plan: SchedulePlan, theme: Theme, batch: int) -> str:
+    """Return what colours, frame, squares and lines of the order map mean."""
+    items = "".join(
+        f'<span><i style="background:{theme.order[step]}"></i>{text}</span>'
+        for step, text in step_labels(order_map(plan, batch))
+    )
+    first = f'<div class="tv-legend tv-order-legend"><strong>Order</strong>{items}</div>'
+    marks = '<span class="wave">wave</span><span>and the rows of A, columns of B it reads</span>'
+    if drawn_strips(plan) is not None:
+        marks += '<span><i class="strip"></i>strip</span>'
+    tail_m, tail_n = drawn_tails(plan)
+    tile_m, tile_n, _ = plan.design.tile
+    parts = []
+    if tail_m:
+        parts.append(f"{tail_m} of {tile_m} rows")
+    if tail_n:
+        parts.append(f"{tail_n} of {tile_n} columns")
+    if parts:
+        marks += f'<span><i class="tail"></i>tail: {", ".join(parts)}</span>'
+    return f'{first}<div class="tv-legend tv-order-legend">{marks}</div>'
+
+
+def rate_legend() -> str:
+    """Return what the colours of the sweep mean."""
+    items = "".join(
+        f'<span><i style="background:{colour}"></i>{html.text(text)}</span>'
+        for colour, text in zip(RATES, RATE_LABELS, strict=True)
+    )
+    return f'<div class="tv-legend tv-order-legend"><strong>Points below best</strong>{items}</div>'
+
+
+def model_table(columns: Sequence[tuple[str, Metrics]]) -> str:
+    """Return the model's figures, an order a column; the shown one first, row-major last."""
+    every = [figures(metrics) for _, metrics in columns]
+    rows = [
+        (html.text(name), *(html.text(values[index]) for values in every))
+        for index, name in enumerate(LABELS)
+        if name != "padding" or any(metrics.padding for _, metrics in columns)
+    ]
+    heads = ("", *(name for name, _ in columns))
+    return html.table(heads, rows, css="tv-model", label="What the model says")
+
+
+def short_label(design: ScheduleDesign) -> str:
+    """Return a design's policy and settings in a few letters.
+
+    Example:
+        >>> from tileviz.studies.registry import make_design
+        >>> fields = {"study": "schedule", "problem": [8, 8, 8], "tile": [2, 2]}
+        >>> short_label(make_design({**fields, "policy": "catlass", "offset": 3}))
+        'Zn 3'
+        >>> short_label(make_design({**fields, "policy": "triton_grouped"}))
+        'Triton grouped 8'
+        >>> short_label(make_design({**fields, "policy": "hilbert"}))
+        'Hilbert curve'
+    """
+    settings = design.parameters.model_dump(mode="json", exclude_none=True)
+    if design.policy == "catlass":
+        return f"{settings['direction'].capitalize()} {settings['offset']}"
+    shown = [str(value) for value in settings.values() if isinstance(value, int)]
+    return " ".join([design.chosen.title, *shown[:1]])
+
+
+def short_candidate(candidate: Candidate) -> str:
+    """Return a candidate's label without the library that the page is about.
+
+    Example:
+        >>> from tileviz.studies.schedule.recommend import catlass
+        >>> short_candidate(catlass(12, "zn"))
+        'Zn 12'
+    """
+    return candidate.label.removeprefix("catlass ")
+
+
+def small_title(name: str, outcome: Outcome) -> str:
+    """Return the title of a small map: name, and three numbers."""
+    numbers = (
+        (percent(outcome.hit_rate), "hit"),
+        (amount(outcome.footprint_bytes), "a wave"),
+        (f"{outcome.balance:.3f}", "balance"),
+    )
+    words = "".join(f"<span><strong>{value}</strong> {unit}</span>" for value, unit in numbers)
+    return f'<div class="tv-small-title"><h3>{html.text(name)}</h3><p>{words}</p></div>'
