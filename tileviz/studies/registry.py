@@ -64,7 +64,7 @@ STUDIES: dict[str, Study] = {
     study.name: study
     for study in (
         Study("permute", "PermuteDesign", runnable=True),
-        Study("access", "AccessDesign", runnable=False),
+        Study("access", "AccessDesign", runnable=True),
         Study("layout", "LayoutDesign", runnable=False),
         Study("kernel", "KernelDesign", runnable=True),
         Study("schedule", "ScheduleDesign", runnable=True),
