@@ -208,7 +208,8 @@ def install(tools: Tools) -> str:
     with tempfile.TemporaryDirectory(prefix="tileviz-wheel-") as name:
         wheel = build_wheel(tools, Path(name))
         pip = [tools.python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        tools.run("installing PyCUDA", [*pip, str(wheel)])
+        # PyCUDA imports NumPy and does not say so.
+        tools.run("installing PyCUDA", [*pip, str(wheel), "numpy>=2.0"])
     return check(tools)
 
 

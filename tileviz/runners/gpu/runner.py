@@ -25,8 +25,7 @@ from tileviz.runners.launch import buffer_bytes, check_launch
 from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
 
-# What the emulator may take to look at every index before a launch.
-_CHECK_LIMITS = Limits(seconds=20.0, trace_bytes=128 << 20)
+_TRACE_BYTES = 128 << 20
 # What the emulator could not do says nothing of the kernel.
 _UNCHECKED = ("compile", "unsupported", "limit")
 # These are noted, and the kernel is safe to launch.
@@ -72,6 +71,8 @@ class GpuRunner:
         pool: The compiler's and emulator's workers; this process's own by default.
         settings: Limits and goals.
         count: Whether to read hardware counters too, where ``ncu`` is found: takes seconds.
+        check_seconds: What the emulator may take to look at every index before a launch; what
+            takes longer is launched unchecked, and said to be.
     """
 
     name = "gpu"
@@ -83,11 +84,13 @@ class GpuRunner:
         pool: WorkerPool | None = None,
         settings: Settings | None = None,
         count: bool = False,
+        check_seconds: float = 20.0,
     ) -> None:
         self._queue = queue or shared_queue()
         self._settings = settings or Settings()
         self._count = count
-        self._emulator = EmulatorRunner(pool=pool, limits=_CHECK_LIMITS)
+        limits = Limits(seconds=check_seconds, trace_bytes=_TRACE_BYTES)
+        self._emulator = EmulatorRunner(pool=pool, limits=limits)
         self._compiler = shared_compiler() if pool is None else DeviceCompiler(pool)
 
     def status(self) -> RunnerStatus:
@@ -100,6 +103,14 @@ class GpuRunner:
             return RunnerStatus(self.name, False, compiler.reason, compiler.fix)
         reason = f"{found.name}, {found.arch}, driver for CUDA {found.driver_text}"
         return RunnerStatus(self.name, True, f"{reason}, {found.library}")
+
+    def facts(self) -> Facts:
+        """Return what the device says of itself.
+
+        Raises:
+            RunnerUnavailable: There is none to use, and why.
+        """
+        return self._queue.facts()
 
     def warm(self) -> None:
         """Start the workers, so that they load while the caller plans."""
