@@ -282,6 +282,14 @@ extern "C" __global__ void k(int* a) {
         ({"block": (0, 1, 1)}, "at least 1"),
         ({"grid": (1, 65536, 1)}, "too large"),
         ({"parameters": ()}, "takes 2 parameters, 0 given"),
+        (
+            {"parameters": (Buffer("a", "int32", (1,), "inout"), Scalar("n", "int32", 2**31))},
+            "n = 2147483648 is no int32",
+        ),
+        (
+            {"parameters": (Buffer("a", "int32", (1,), "inout"), Scalar("n", "float64", 1.0))},
+            "n is float64, but the kernel's parameter has 4 bytes",
+        ),
         ({"arrays": {}}, "no array for the buffer a"),
         ({"arrays": {"a": np.zeros(3, np.int8)}}, "has 3 bytes"),
         ({"shared_bytes": 1 << 20}, "shared memory"),

@@ -1,9 +1,21 @@
 """PTX text: both dialects, scopes, lines, and text that is broken or hostile."""
 
+import random
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from tileviz.emulator import EmulatorError, ParseError, TooLargeError, UnsupportedError
+from tileviz.cuda.kernel import Buffer, Scalar
+from tileviz.emulator import (
+    EmulatorError,
+    Limits,
+    ParseError,
+    TooLargeError,
+    UnsupportedError,
+    emulate,
+)
 from tileviz.emulator.parser import parse
 from tileviz.emulator.ptx import (
     Address,
@@ -215,3 +227,39 @@ extern "C" __global__ void k(int* x) {
 """
     run = run_cuda(source, arch=arch, arguments={"x": np.arange(32, dtype=np.int32)})
     assert run.outputs["x"].tolist() == [16 if i == 3 else 20 for i in range(32)]
+
+
+def test_mutilated_kernels_give_a_result_or_a_clear_error(compile_cuda):
+    """Whatever inline assembly may hold, nothing but an `EmulatorError` leaves the emulator."""
+    source = (Path(__file__).parent / "corpus" / "reduce_warp.cu").read_text()
+    token = re.compile(r"\s+|[%\w.$]+|.")
+    tokens = token.findall(compile_cuda(source))
+    start = tokens.index("{")
+    words = [t for t in tokens if not t.isspace()]
+    pick = random.Random(5)
+    outcomes = set()
+    for _ in range(300):
+        text = list(tokens)
+        for _ in range(pick.choice((1, 1, 2))):
+            place = pick.randrange(start, len(text))
+            text[place] = pick.choice((pick.choice(words), pick.choice(words), ""))
+        try:
+            run = emulate(
+                "".join(text),
+                source=source,
+                entry="k",
+                grid=(2, 1, 1),
+                block=(64, 1, 1),
+                parameters=(
+                    Buffer("x", "int32", (64,), "inout"),
+                    Buffer("s", "int32", (1,), "inout"),
+                    Scalar("n", "int32", 64),
+                ),
+                arrays={"x": np.arange(64, dtype=np.int32), "s": np.zeros(1, np.int32)},
+                limits=Limits(thread_instructions=100_000),
+            )
+        except EmulatorError as error:
+            outcomes.add(type(error).__name__)
+        else:
+            outcomes.update(p.kind for p in run.problems)
+    assert {"ParseError", "UnsupportedError", "out_of_bounds"} <= outcomes

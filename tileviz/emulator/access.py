@@ -23,7 +23,7 @@ from tileviz.emulator.memory import (
     Region,
     segment_at,
 )
-from tileviz.emulator.problems import Kind, Stop
+from tileviz.emulator.problems import Kind, Problem, Stop
 from tileviz.emulator.state import State
 
 Addresses = NDArray[np.int64]
@@ -301,7 +301,9 @@ def check_valid(state: State, operation: Operation, part: Part) -> None:
     )
 
 
-def _uninitialised(state: State, operation: Operation, part: Part, first: int, lane: int) -> Any:
+def _uninitialised(
+    state: State, operation: Operation, part: Part, first: int, lane: int
+) -> Problem:
     target = part.target
     offset = int(part.units[first]) << operation.shift
     name: str | None = None

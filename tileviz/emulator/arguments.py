@@ -14,6 +14,7 @@ from tileviz.emulator.errors import LaunchError
 from tileviz.emulator.layout import Layout, plain_name
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.memory import GlobalMemory, aligned
+from tileviz.emulator.numerics import float_to_bfloat
 from tileviz.emulator.problems import Problem, Stop
 from tileviz.emulator.ptx import Function, Module, Parameter, Variable
 
@@ -125,7 +126,13 @@ def _scalar(given: Scalar, formal: Parameter) -> bytes:
         raise LaunchError(
             f"{given.name} is {kind.name}, but the kernel's parameter has {formal.size} bytes"
         )
+    if kind.name == "bfloat16" and isinstance(given.value, float):
+        return float_to_bfloat(np.array([given.value], np.float32)).tobytes()
     try:
-        return np.array(given.value).astype(kind.numpy, casting="unsafe").tobytes()
+        value = np.array(given.value).astype(kind.numpy, casting="unsafe")
+        whole = kind.numpy.kind in "iu" and kind.name != "bool"
+        if whole and int(value) != given.value:
+            raise OverflowError
     except (OverflowError, ValueError, TypeError) as error:
-        raise LaunchError(f"{given.name} = {given.value!r} is no {kind.name}") from error
+        raise LaunchError(f"{given.name} = {given.value!r:.40} is no {kind.name}") from error
+    return value.tobytes()

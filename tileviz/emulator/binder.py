@@ -82,6 +82,8 @@ class Binder:
         The row may be written; a known register must not be asked for.
         """
         width = self.widths[name]
+        if kind not in DTYPE:
+            raise UnsupportedError(f"a predicate used as a {WIDTH.get(kind, 1)}-bit register")
         if width not in self._rows:
             raise UnsupportedError(f"unsupported PTX register width .b{width}")
         row: Row = _viewed(self._rows[width][self.allocation.rows[name]], kind, width)

@@ -159,7 +159,7 @@ class Body:
         self.budget.take()
         guard: Register | Not | None = None
         if match := _GUARD.match(statement):
-            register = Register(self._resolve(match[2]))
+            register = self._predicate(match[2])
             guard = Not(register) if match[1] else register
             statement = statement[match.end() :]
         opcode = _OPCODE.match(statement)
@@ -204,12 +204,18 @@ class Body:
         if first == "[":
             return self._address(text)
         if first == "!":
-            return Not(Register(self._resolve(text[1:].strip())))
+            return Not(self._predicate(text[1:].strip()))
         if "|" in text:
             one, _, other = text.partition("|")
             return Pair(self._name(one.strip()), self._name(other.strip()))
         literal = immediate(text)
         return literal if literal is not None else self._name(text)
+
+    def _predicate(self, text: str) -> Register:
+        name = self._resolve(text)
+        if name not in self.function.registers:
+            raise ParseError(f"unknown PTX predicate {text[:60]!r}")
+        return Register(name)
 
     def _name(self, text: str) -> Register | Symbol:
         match = _NAME.fullmatch(text)

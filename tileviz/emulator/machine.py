@@ -22,7 +22,7 @@ from tileviz.emulator.flow import BasicBlock, guard_of
 from tileviz.emulator.lanes import WARP, Index, Lanes
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.meeting import Meeting
-from tileviz.emulator.problems import Problem, Stop
+from tileviz.emulator.problems import Kind, Stop
 from tileviz.emulator.state import State, Step
 
 # How often a polling block runs before other groups while they wait.
@@ -229,19 +229,24 @@ class Machine:
         block = lane // stride
         mine = int(np.count_nonzero(self.waiting[number] // stride == block))
         living = int(np.count_nonzero(self.state.live[block * stride : (block + 1) * stride]))
-        others = [
-            f"{count} at line {line}" if line is not None else f"{count} elsewhere"
-            for other, index in sorted(self.waiting.items())
-            if other != number
-            and (count := int(np.count_nonzero(index // stride == block)))
-            and ((line := getattr(self.code[other].block.meeting, "line", None)) or True)
-        ]
         detail = f"{mine} of {living} threads of the block wait here for the rest"
+        others = self._waiting_elsewhere(number, block)
         if others:
             detail += f" ({', '.join(others)})"
         what = f"deadlock at {place.opcode}"
         site = self.state.site(lane, place.line)
         return Stop(site.problem("deadlock", what, detail))
+
+    def _waiting_elsewhere(self, number: int, block: int) -> list[str]:
+        """Describe the threads of a block that wait at other meeting points than ``number``."""
+        found = []
+        for other, index in sorted(self.waiting.items()):
+            count = int(np.count_nonzero(index // self.state.geometry.stride == block))
+            place = self.code[other].block.meeting
+            if other != number and count and place is not None:
+                line = "elsewhere" if place.line is None else f"at line {place.line}"
+                found.append(f"{count} {line}")
+        return found
 
     # -- limits ------------------------------------------------------------------------------------
 
@@ -263,13 +268,7 @@ class Machine:
         if time.perf_counter() > self.deadline:
             raise self._stop("limit", f"limit of {limits.seconds:g} s reached", code, lanes)
 
-    def _stop(self, kind: str, what: str, code: Code, lanes: Lanes) -> Stop:
+    def _stop(self, kind: Kind, what: str, code: Code, lanes: Lanes) -> Stop:
         place = code.block.place
         site = self.state.site(int(lanes.index[0]), place.line if place else None)
-        problem = site.problem("limit" if kind == "limit" else "trap", what)
-        return Stop(problem)
-
-
-def problem_of(stop: Stop) -> Problem:
-    """Return the problem that ended a run."""
-    return stop.problem
+        return Stop(site.problem(kind, what))

@@ -33,6 +33,8 @@ class Meeting:
             raise UnsupportedError("barrier with a thread count is not emulated", instruction.line)
         masked = instruction.name in _MASKED or (not self.block and "warp" in parts)
         if masked:
+            if not instruction.operands:
+                raise UnsupportedError(f"{instruction.opcode} without a mask", instruction.line)
             self.members = binder.source(instruction.operands[-1], "u32")
 
     def ready(self, here: Index, state: State) -> NDArray[np.bool_]:

@@ -44,13 +44,14 @@ class RaceLog:
     def __init__(self, state: State, granule: int) -> None:
         self.state = state
         self.granule = granule
-        self.entries = state.shared_stride // granule
         self.events: list[Event] = []
         self._size = 0
         self._time = 1
         self._phase = 0
         self._simple = True  # the quick tests may be tried
-        self._owner = np.empty(self.entries * state.geometry.capacity, np.int32)
+        entries = state.shared_stride // granule * state.geometry.capacity
+        self._owner = np.empty(entries, np.int32)
+        self._lanes = np.arange(state.geometry.lanes, dtype=np.int32)
         self._replay = Replay(state, granule)
 
     def begin(self) -> None:
@@ -159,14 +160,14 @@ class RaceLog:
         owner.fill(-1)
         coded = []
         for event in writes:
-            place = event.granules(self.granule, self.entries, self.state)
+            place = event.granules(self.granule, self.state)
             code = self._code(event)
             owner[place] = code
             coded.append((place, code))
         if not all((owner[place] == code).all() for place, code in coded):
             return False
         for event in loads:
-            place = event.granules(self.granule, self.entries, self.state)
+            place = event.granules(self.granule, self.state)
             writer = owner[place]
             differ = writer ^ self._code(event)
             same_lane = (differ & _LANE) == 0
@@ -178,9 +179,9 @@ class RaceLog:
 
     def _code(self, event: Event) -> NDArray[np.int32]:
         """Return phase and lane of an event in one number a lane, as a column."""
-        code = event.lanes.index.astype(np.int32)
-        code |= np.int32(event.phase << _LANE_BITS)
-        return code[:, None]
+        exact = event.lanes.exact
+        lanes = self._lanes if exact is None else self._lanes[exact]
+        return np.asarray(lanes | np.int32(event.phase << _LANE_BITS))[:, None]
 
 
 def _ranges_apart(loads: list[Event], writes: list[Event]) -> bool:

@@ -56,14 +56,16 @@ class Event:
     values: Any = None
     time: int = 0
 
-    def granules(self, granule: int, entries: int, state: State) -> Places:
+    def granules(self, granule: int, state: State) -> Places:
         """Return the granules of an access, ``[lane, granule]``."""
         assert self.addresses is not None
         assert self.operation is not None
-        first = self.addresses // granule
+        first = self.addresses >> (granule.bit_length() - 1)
         if state.geometry.capacity > 1:
-            first += self.lanes.index // state.geometry.stride * entries
-        return first[:, None] + np.arange(max(1, self.operation.width // granule))
+            base, exact = state.units("shared", granule), self.lanes.exact
+            first += base if exact is None else base[exact]
+        count = self.operation.width // granule
+        return first[:, None] if count <= 1 else first[:, None] + np.arange(count)
 
     def span(self) -> tuple[int, int]:
         """Return the first and the last byte of an access, plus one."""
@@ -155,7 +157,6 @@ class Replay:
     def __init__(self, state: State, granule: int) -> None:
         self.state = state
         self.granule = granule
-        self.entries = state.shared_stride // granule
         self.order = _Order(state)
         self._shadows: tuple[_Shadow, _Shadow, _Shadow] | None = None
         self._by_time: dict[int, Event] = {}
@@ -196,7 +197,7 @@ class Replay:
 
     def _access(self, event: Event) -> None:
         writes, reads, atomics = self._all_shadows()
-        place = event.granules(self.granule, self.entries, self.state)
+        place = event.granules(self.granule, self.state)
         me = event.lanes.index[:, None]
         self._flying |= event.kind in ("async", "flying")
         if event.kind == "flying":
@@ -220,7 +221,7 @@ class Replay:
 
     def _all_shadows(self) -> tuple[_Shadow, _Shadow, _Shadow]:
         if self._shadows is None:
-            count = self.entries * self.state.geometry.capacity
+            count = self.state.shared_stride // self.granule * self.state.geometry.capacity
             self._shadows = (
                 _Shadow(count, self.order),
                 _Shadow(count, self.order),
@@ -264,7 +265,7 @@ class Replay:
             if earlier is None or mine is None or theirs is None:
                 continue
             here = conflict & (time == moment)
-            first = earlier.granules(self.granule, self.entries, self.state)[:, 0]
+            first = earlier.granules(self.granule, self.state)[:, 0]
             row = np.searchsorted(earlier.lanes.index, lane[here])
             same[here] = theirs[row, place[here] - first[row]] == mine[here]
         return same

@@ -80,7 +80,7 @@ def select(code: Opcode) -> Elementwise:
 @elementwise("slct")
 def select_by_sign(code: Opcode) -> Elementwise:
     """``slct``: a where c is not negative, else b."""
-    code.has("ftz")  # a subnormal c has the sign of zero: only -0 and NaN matter, and both compare
+    code.has("ftz")  # flushing would not change the sign of c
     by = code.type()
     kind = bits(code.type())
     if by not in ("s32", "f32"):

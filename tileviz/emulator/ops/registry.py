@@ -74,15 +74,18 @@ def build(instruction: Instruction, binder: Binder) -> Step | None:
         UnsupportedError: The opcode, one of its parts or an operand is not implemented.
     """
     code = Opcode(instruction)
-    if code.name in _elementwise:
-        operation = _elementwise[code.name](code)
-        code.finish()
-        step = _bind(operation, instruction, binder)
-    elif code.name in _steps:
-        step = _steps[code.name](code, instruction, binder)
-        code.finish()
-    else:
-        raise code.unsupported()
+    try:
+        if code.name in _elementwise:
+            operation = _elementwise[code.name](code)
+            code.finish()
+            step = _bind(operation, instruction, binder)
+        elif code.name in _steps:
+            step = _steps[code.name](code, instruction, binder)
+            code.finish()
+        else:
+            raise code.unsupported()
+    except (IndexError, ValueError) as error:  # operands are missing, or there are too many
+        raise code.unsupported("other operands expected") from error
     return step if step is None else _guarded(step, instruction, binder)
 
 
