@@ -33,20 +33,22 @@ def dominated_weight(keys: Ints, weights: Ints, prefixes: Ints, bounds: Ints) ->
     """
     total = np.zeros(len(prefixes), np.int64)
     largest = int(max(keys.max(initial=0), bounds.max(initial=0)))
-    start, stop = np.zeros_like(prefixes), prefixes.copy()
+    # Positions fit 32 bits, which halves what is moved.
+    index = np.int32 if len(keys) < 1 << 31 and largest < 1 << 31 else np.int64
+    keys, bounds = keys.astype(index), bounds.astype(index)
+    start, stop = np.zeros(len(prefixes), index), prefixes.astype(index)
+    before = np.zeros(len(keys) + 1, index)
+    light = np.zeros(len(keys) + 1, np.int64)
     for bit in reversed(range(largest.bit_length())):
-        ones = (keys >> bit) & 1
-        zeros_before = np.zeros(len(keys) + 1, np.int64)
-        np.cumsum(ones ^ 1, out=zeros_before[1:])
-        light = np.zeros(len(keys) + 1, np.int64)
-        np.cumsum(weights * (ones ^ 1), out=light[1:])
-        set_bit = ((bounds >> bit) & 1).astype(bool)
+        zero = (keys >> bit) & 1 == 0
+        np.cumsum(zero, out=before[1:])
+        np.cumsum(np.where(zero, weights, 0), out=light[1:])
+        set_bit = (bounds >> bit) & 1 == 1
         # Where the bound has the bit, everything here without it lies below.
         total += np.where(set_bit, light[stop] - light[start], 0)
-        zeros = zeros_before[-1]
-        start_zero, stop_zero = zeros_before[start], zeros_before[stop]
+        zeros, start_zero, stop_zero = before[-1], before[start], before[stop]
         start = np.where(set_bit, zeros + start - start_zero, start_zero)
         stop = np.where(set_bit, zeros + stop - stop_zero, stop_zero)
-        order = np.concatenate([np.flatnonzero(ones == 0), np.flatnonzero(ones)])
-        keys, weights = keys[order], weights[order]
+        keys = np.concatenate([keys[zero], keys[~zero]])
+        weights = np.concatenate([weights[zero], weights[~zero]])
     return total

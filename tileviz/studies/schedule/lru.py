@@ -173,15 +173,36 @@ class ReuseDistances:
             return 0
         return int(np.add.reduceat(self.stream.weight[events.item], starts).max())
 
+    def _across(self, capacity: int) -> _Across:
+        """Return the repeated events that may miss in a cache of this size, or in any larger one.
+
+        Kept for the smallest size asked for: larger caches miss among the same events.
+        """
+        known: tuple[int, _Across] | None = self.__dict__.get("_kept")
+        if known is None or capacity < known[0]:
+            far = self._reach > capacity
+            known = capacity, _Across.of(self.events, self.stream, far)
+            self.__dict__["_kept"] = known
+        return known[1]
+
     @cached_property
-    def _across(self) -> _Across:
-        return _Across.of(self.events, self.stream)
+    def _reach(self) -> Ints:
+        """No less than the largest distance of every repeated event: each wave's reads in full."""
+        events, stream = self.events, self.stream
+        steps = self.steps + (stream.longer is not None)
+        per_wave = np.zeros(int(stream.wave.max(initial=-1)) + 1, np.int64)
+        np.add.at(per_wave, events.wave, stream.weight[events.item])
+        until = np.concatenate([[0], np.cumsum(per_wave)])
+        again = np.flatnonzero(events.previous >= 0)
+        first, last = events.wave[events.previous[again]], events.wave[again]
+        reach: Ints = (until[last + 1] - until[first]) * steps
+        return reach
 
     def misses(self, capacity: int) -> Misses:
         """Return what a cache of ``capacity`` bits misses."""
         if self.once <= capacity:
             return Misses(self.once, self.read)
-        missed = self.once + self._across.missed(capacity, self.steps)
+        missed = self.once + self._across(capacity).missed(capacity, self.steps)
         if self._widest_step > capacity:
             missed += self._missed_inside(capacity)
         return Misses(missed, self.read)
@@ -212,7 +233,7 @@ class ReuseDistances:
 
 @dataclass(frozen=True, eq=False)
 class _Across:
-    """Distances from a strip's events to their previous events, one entry a repeated event.
+    """Distances from a strip's events to their previous events, one entry an event followed.
 
     Attributes:
         weight: Bits of a block of the strip.
@@ -233,12 +254,14 @@ class _Across:
     one_extra: Ints | None = None
 
     @classmethod
-    def of(cls, events: Events, stream: Stream) -> _Across:
-        item = events.item[events.previous >= 0]
-        sums = _window_sums(events, stream.weight[events.item])
+    def of(cls, events: Events, stream: Stream, far: NDArray[np.bool_]) -> _Across:
+        """Return the distances of the repeated events chosen by ``far``."""
+        again = np.flatnonzero(events.previous >= 0)[far]
+        item = events.item[again]
+        sums = _window_sums(events, stream.weight[events.item], again)
         if stream.extra is None:
             return cls(stream.weight[item], *sums)
-        after, _, one = _window_sums(events, stream.extra[events.item])
+        after, _, one = _window_sums(events, stream.extra[events.item], again)
         return cls(stream.weight[item], *sums, stream.extra[item], after, one)
 
     def missed(self, capacity: int, steps: int) -> int:
@@ -254,18 +277,20 @@ class _Across:
         return int((steps - hits) @ self.weight) + int(self.extra[further].sum())
 
 
-def _window_sums(events: Events, weight: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return, per repeated event, what its windows weigh, each strip once.
+def _window_sums(events: Events, weight: Ints, again: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return what the windows of repeated events weigh, each strip once.
 
     Args:
         events: The events.
         weight: Weight per event.
+        again: The repeated events wanted.
 
     Returns:
         The weight of waves v to w - 1, of waves v + 1 to w, and from the strip's last read in v
         to its first in w, both included; v is the wave of the previous event, w the event's own.
     """
-    again = np.flatnonzero(events.previous >= 0)
+    if not len(again):
+        return again, again, again
     before = events.previous[again]
     starts, ends = _bounds(events.wave)
     # Keys order events by the last read of their previous event; 0 for none.

@@ -48,6 +48,8 @@ class Metrics:
     def footprints(self) -> Ints:
         """Distinct bytes of A and B that each wave reads: ``[wave]``."""
         schedule = self.schedule
+        if schedule.tasks.length is None:
+            return self._whole_footprints()
         runs = Runs.of(schedule)
         _, _, sizes = strips_read(schedule)
         busy = runs.a >= 0
@@ -58,6 +60,16 @@ class Metrics:
         fresh = _fresh_length(wave * len(sizes) + strip, start * step, stop, depth)
         found = np.zeros(schedule.waves, np.int64)
         np.add.at(found, wave, sizes[strip] * fresh * self.bits)
+        return -(-found // 8)
+
+    def _whole_footprints(self) -> Ints:
+        """Return the footprints where every task reads its strips whole: one event a strip."""
+        schedule, distances = self.schedule, self._distances
+        assert isinstance(distances, ReuseDistances)
+        events = distances.events
+        sizes = distances.stream.weight[events.item] // schedule.grid.tile[2]
+        found = np.zeros(schedule.waves, np.int64)
+        np.add.at(found, events.wave, sizes * schedule.grid.problem[2])
         return -(-found // 8)
 
     @cached_property
@@ -95,6 +107,8 @@ class Metrics:
     @property
     def operand_bytes(self) -> int:
         """Bytes of A and B, whole tiles, each once: what any order must load."""
+        if isinstance(self._distances, ReuseDistances):
+            return -(-self._distances.once // 8)
         _, _, sizes = strips_read(self.schedule)
         depth = self.schedule.grid.depth * self.schedule.grid.tile[2]
         return -(-int(sizes.sum()) * depth * self.bits // 8)
@@ -102,6 +116,8 @@ class Metrics:
     @property
     def read_bytes(self) -> int:
         """Bytes that all workers read in all, whole blocks."""
+        if not isinstance(self._distances, TooManyReads):
+            return -(-self._distances.read // 8)
         runs = Runs.of(self.schedule)
         _, _, sizes = strips_read(self.schedule)
         busy = runs.a >= 0

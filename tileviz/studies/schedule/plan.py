@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tileviz.studies.schedule.design import ScheduleDesign
+from tileviz.studies.schedule.grid import Ints
 from tileviz.studies.schedule.metrics import Metrics
 from tileviz.studies.schedule.schedule import Schedule, schedule_of
 
@@ -40,15 +41,19 @@ class SchedulePlan:
             columns.insert(0, schedule.batch)
         if self.design.chosen.splits_k:
             columns.append(np.zeros_like(tasks.m) if tasks.k is None else tasks.k)
-        listed: list[list[int]] = np.stack(columns, axis=1).tolist()
-        return listed
+        return _listed(columns)
 
     def shapes(self) -> list[list[int]]:
         """Return rows, columns and K elements that every task really computes."""
         schedule = self.schedule
-        sizes = (schedule.heights, schedule.widths, schedule.lengths)
-        listed: list[list[int]] = np.stack(sizes, axis=1).tolist()
-        return listed
+        # Few sizes occur, each combination is listed once and shared: millions fit in memory.
+        shared: list[list[int]] = [[]]
+        which = np.zeros(len(schedule), np.int64)
+        for column in (schedule.heights, schedule.widths, schedule.lengths):
+            sizes, place = np.unique(column, return_inverse=True)
+            shared = [[*begun, size] for begun in shared for size in sizes.tolist()]
+            which = which * len(sizes) + place.reshape(-1)
+        return [shared[kind] for kind in which.tolist()]
 
     def scalars(self) -> dict[str, float | int | None]:
         """Return every figure that is one number, by name."""
@@ -90,3 +95,13 @@ def plan(design: ScheduleDesign) -> SchedulePlan:
     """
     schedule = schedule_of(design)
     return SchedulePlan(design, schedule, Metrics(schedule, design.bits, design.l2_bytes))
+
+
+def _listed(columns: list[Ints]) -> list[list[int]]:
+    """Return columns as rows of plain integers, equal ones shared."""
+    largest = max((int(column.max(initial=0)) for column in columns), default=0)
+    if largest >= len(columns[0]) + (1 << 16):
+        return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    shared = list(range(largest + 1))
+    plain = [map(shared.__getitem__, column.tolist()) for column in columns]
+    return list(map(list, zip(*plain, strict=True)))
