@@ -183,14 +183,14 @@ class _Global:
         part = self._single(self.buffer, addresses, lanes) if self.buffer else None
         if part is not None:
             return [part]
-        owner = self.state.memory.owner(addresses)
-        first = int(owner[0])
-        if first >= 0 and (owner == first).all():
-            self.buffer = self.state.memory.buffers[first]
-            part = self._single(self.buffer, addresses, lanes)
+        first = int(self.state.memory.owner(addresses[:1])[0])
+        if first >= 0:
+            buffer = self.state.memory.buffers[first]
+            part = self._single(buffer, addresses, lanes)
             if part is not None:
+                self.buffer = buffer
                 return [part]
-        return self._several(addresses, owner, lanes)
+        return self._several(addresses, self.state.memory.owner(addresses), lanes)
 
     def _single(
         self, buffer: GlobalBuffer | None, addresses: Addresses, lanes: Lanes
