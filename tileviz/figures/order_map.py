@@ -281,6 +281,10 @@ def borders(plan: SchedulePlan, theme: Theme) -> list[dict[str, Any]]:
     top, bottom, left, right = -0.5, size.rows - 0.5, -0.5, size.columns - 0.5
     traces = []
     x, y = _strip_lines(plan, size)
+    fine = min(size.cell) < _LEAST_CELL
+    if x and fine:
+        traces.append(line(x, y, theme.page, 1.5))
+        x, y = [], []
     if x:
         traces.append(line(x, y, theme.page, 5))
     frame_x = [left, right, right, left, left, None, *x]
@@ -300,7 +304,7 @@ def borders(plan: SchedulePlan, theme: Theme) -> list[dict[str, Any]]:
 def _strip_lines(
     plan: SchedulePlan, size: MapSize
 ) -> tuple[list[float | None], list[float | None]]:
-    """Return lines between strips; none where they would lie closer than 6 pixels."""
+    """Return lines between strips; none where they would lie closer than 8 pixels."""
     found = drawn_strips(plan)
     x: list[float | None] = []
     y: list[float | None] = []
@@ -320,7 +324,7 @@ def drawn_strips(plan: SchedulePlan) -> views.Strips | None:
         return None
     size = map_size(*plan.schedule.tiles)
     pixels = size.height if found.axis == "rows" else size.width
-    return found if pixels / len(found.starts) >= 6 else None
+    return found if pixels / len(found.starts) >= 8 else None
 
 
 def drawn_tails(plan: SchedulePlan) -> tuple[int, int]:
@@ -357,14 +361,23 @@ def way(m: NDArray[np.int64], n: NDArray[np.int64]) -> tuple[list[float | None],
     return x, y, head
 
 
-def arrows(plan: SchedulePlan, batch: int, theme: Theme) -> list[dict[str, Any]]:
-    """Return arrows from tile to tile over a halo."""
-    schedule = plan.schedule
-    chosen = np.flatnonzero(schedule.inside & (schedule.batch == batch))
-    m, n = schedule.m[chosen], schedule.n[chosen]
-    # Slices of K come back to the first tile; the way is drawn once.
-    once = int(schedule.rows_of[batch]) * schedule.tiles[1]
-    x, y, head = way(m[:once], n[:once])
+def visits(order: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return row and column of every tile, in the order in which they are first computed.
+
+    Example:
+        >>> m, n = visits(np.array([[0, 3], [1, -1]]))
+        >>> m.tolist(), n.tolist()
+        ([0, 1, 0], [0, 0, 1])
+    """
+    found = np.argsort(order, axis=None)
+    found = found[order.ravel()[found] >= 0]
+    m, n = np.unravel_index(found, order.shape)
+    return m, n
+
+
+def arrows(order: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return arrows from tile to tile, white over a dark halo: both read on every step."""
+    x, y, head = way(*visits(order))
     shared = {"type": "scatter", "mode": "lines+markers", "x": x, "y": y, "hoverinfo": "skip"}
 
     def drawn(colour: str, width: float, grow: float) -> dict[str, Any]:

@@ -144,7 +144,7 @@ def order_figure(
     still = [*_bars(shown, unit, theme)]
     on_map = [*cells(plan, order, theme)]
     if size.small:
-        on_map += arrows(plan, batch, theme)
+        on_map += arrows(order)
     on_map += [*borders(plan, theme), *_framed(order, task, theme)]
     still += [{**trace, "xaxis": "x2", "yaxis": "y2"} for trace in on_map]
     moving = _moving(shown[active], unit, size, theme)

@@ -10,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from tileviz.figures.order_map import Unit, heatmap, line, map_size, order_classes, ticks
+from tileviz.figures.order_map import Unit, heatmap, line, map_size, order_classes, ticks, visits
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.plan import SchedulePlan
@@ -25,6 +25,8 @@ _LINES = {"light": "#0068A6", "dark": "#56B4E9", "print": "#000000"}
 _BAR = {"light": "#7D90A8", "dark": "#6C7C91", "print": "#A8A8A8"}
 # Labels of lines that end closer than this share one.
 _JOINT = 0.05
+# The curve's axis on the narrowest page.
+_CURVE_PIXELS = 190
 _MAX_BARS = 512
 _MAX_WAY = 4096
 _SMALL_MAX = 128
@@ -122,16 +124,23 @@ def l2_figure(sizes: Sequence[int], curves: Sequence[Curve], mark: int, theme: T
             "x": x[-1],
             "y": 100 * height,
             "xanchor": "left",
+            "align": "left",
             "xshift": 8,
             "showarrow": False,
             "font": {"size": 12, "color": theme.text},
         }
         for text, height in _end_labels(curves)
     ]
-    room = 7 * max(len(str(label["text"])) for label in labels) + 16
+    room = 7 * max(len(curve.label) for curve in curves) + 16
     layout = {
         **_layout(theme, 196, {"l": 44, "r": room, "t": 8, "b": 24}),
-        "xaxis": _axis(theme, tickmode="array", tickvals=_spread(x), ticktext=_sizes(_spread(x))),
+        "xaxis": _axis(
+            theme,
+            range=[x[0] - 0.04 * (x[-1] - x[0]), x[-1]],
+            tickvals=_spread(x, at),
+            ticktext=_sizes(_spread(x, at)),
+            tickangle=0,
+        ),
         "yaxis": _axis(
             theme,
             range=[0, 102],
@@ -145,13 +154,14 @@ def l2_figure(sizes: Sequence[int], curves: Sequence[Curve], mark: int, theme: T
     return go.Figure({"data": traces, "layout": layout})
 
 
-def _spread(x: Sequence[float]) -> list[float]:
-    """Return the sizes whose labels have room: a twelfth of the axis each."""
-    kept: list[float] = []
-    for at in x:
-        if not kept or at - kept[-1] >= (x[-1] - x[0]) / 12:
+def _spread(x: Sequence[float], mark: float) -> list[float]:
+    """Return the sizes whose labels have room, the marked one among them."""
+    room = (6.5 * max(len(text) for text in _sizes(x)) + 6) / _CURVE_PIXELS * (x[-1] - x[0])
+    kept = [mark]
+    for at in sorted(x, key=lambda size: abs(size - mark)):
+        if all(abs(at - other) >= room for other in kept):
             kept.append(at)
-    return kept
+    return sorted(kept)
 
 
 def _sizes(x: Sequence[float]) -> list[str]:
@@ -412,9 +422,7 @@ def small_map(plan: SchedulePlan, theme: Theme) -> go.Figure:
     place = {"dx": step[1], "x0": (step[1] - 1) / 2, "dy": step[0], "y0": (step[0] - 1) / 2}
     traces = [{**heatmap(classes, theme.order, place), "hoverinfo": "skip"}]
     if order.size <= _MAX_WAY:
-        found = np.argsort(order, axis=None)
-        found = found[order.ravel()[found] >= 0]
-        y, x = np.unravel_index(found, order.shape)
+        y, x = visits(order)
         thin = 1 if order.size > 1024 else 1.25
         traces += [line(x.tolist(), y.tolist(), "#10151C", thin + 2)]
         traces += [line(x.tolist(), y.tolist(), "#FFFFFF", thin)]

@@ -11,12 +11,16 @@ import streamlit as st
 
 from tileviz.export.links import to_query
 from tileviz.figures.permute import thumbnail
+from tileviz.figures.schedule import thumbnail as order_thumbnail
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.plan import Schedule
 from tileviz.studies.registry import Preset, presets
+from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.ui import frame, html, machine
 from tileviz.ui.permute.cached import plan_of
+from tileviz.ui.schedule.cached import plan_of as schedule_plan
+from tileviz.ui.schedule.tables import one_number as schedule_number
 
 _IN_A_ROW = 4
 _PURPOSE = (
@@ -99,5 +103,14 @@ def _cost(schedule: Schedule) -> str:
     return f"{schedule.read.cost} + {schedule.write.cost}"
 
 
+def _schedule_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, ScheduleDesign)
+    return Summary(order_thumbnail(schedule_plan(design)), schedule_number(design))
+
+
 # What Home shows of each study; a further study is one line here.
-_SUMMARIES: dict[str, Callable[[Preset], Summary]] = {"permute": _permute_summary}
+_SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
+    "permute": _permute_summary,
+    "schedule": _schedule_summary,
+}

@@ -16,13 +16,13 @@ from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.plan import SchedulePlan, plan
 
 
-@lru_cache(maxsize=12)
+@lru_cache(maxsize=16)
 def plan_of(design: ScheduleDesign) -> SchedulePlan:
     """Return the plan of a design; its figures are computed once."""
     return plan(design)
 
 
-@lru_cache(maxsize=12)
+@lru_cache(maxsize=16)
 def map_of(
     design: ScheduleDesign, wave: int, theme: str, batch: int, task: int | None
 ) -> go.Figure:

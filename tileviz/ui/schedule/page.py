@@ -1,4 +1,4 @@
-"""The Block schedule page: link and form in; one verdict, the order map, what it costs."""
+"""The Block schedule page: link and form in; one verdict, the order map, what it costs, a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from tileviz.studies.schedule import explain
 from tileviz.ui import frame, html
-from tileviz.ui.schedule import editors, panels, state, sweeps, tables
+from tileviz.ui.schedule import cuda, editors, panels, side_by_side, state, sweeps, tables
 from tileviz.ui.schedule.cached import plan_of
 from tileviz.ui.schedule.form import label
 
@@ -26,7 +26,8 @@ def page() -> None:
     said = explain.verdict(plan, found)
     st.html(html.verdict(said.state, said.sentence, said.facts))
     panels.pictures(plan, found)
-    panels.side_by_side(plan, found)
+    side_by_side.section(plan, found)
+    cuda.section(plan)
 
 
 def _title() -> PopoverContainer:

@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from tileviz.errors import DesignError
 from tileviz.figures import schedule as order_map
-from tileviz.figures.order_map import Unit, amount
+from tileviz.figures.order_map import Unit, amount, map_size
 from tileviz.figures.schedule_charts import (
     Curve,
     Sweep,
     l2_figure,
     shares_figure,
-    small_map,
     sweep_figure,
 )
 from tileviz.figures.tokens import PRINT, Theme
@@ -24,22 +22,19 @@ from tileviz.studies.schedule.explain import CONVENTION
 from tileviz.studies.schedule.plan import SchedulePlan
 from tileviz.studies.schedule.recommend import (
     Candidate,
-    Outcome,
     Recommendation,
     catlass,
     offsets_and_directions,
-    other_policies,
-    rule_of_thumb,
 )
 from tileviz.ui import frame, html
 from tileviz.ui.schedule import editors, sweeps, tables
 from tileviz.ui.schedule.cached import map_of, plan_of
 
 _WAVE, _TASK, _BATCH, _OF = "schedule.wave", "schedule.task", "schedule.plane", "schedule.wave_of"
-_GREY, _STRIP = "schedule.grey", "schedule.strip"
-_COMPARE, _COMPARE_WAS = "schedule.compare", "schedule.compare_was"
+_GREY, _GREY_WAS, _STRIP = "schedule.grey", "schedule.grey_was", "schedule.strip"
 _POLL_SECONDS = 0.3
-_MOST = 4
+# Under a map lower than this the workers' shares have room.
+_FLAT = 300
 
 
 def _chart(name: str) -> dict[str, Any]:
@@ -50,7 +45,8 @@ def _chart(name: str) -> dict[str, Any]:
     }
 
 
-def _theme() -> Theme:
+def chart_theme() -> Theme:
+    """Return the colours of this page's charts: the browser's, or greys."""
     return PRINT if st.session_state.get(_GREY) else frame.theme()
 
 
@@ -60,12 +56,16 @@ def pictures(plan: SchedulePlan, found: Recommendation | None) -> None:
     with st.container(horizontal=True, gap="medium"):
         left = st.container(width=width)
         right = st.container(width="stretch", key="schedule_right")
+    flat = map_size(*plan.schedule.tiles).height < _FLAT
     with left:
         _map(plan)
+        if flat:
+            _balance(plan)
     with right:
         _model(plan, found)
         _sweep(plan)
-        _balance(plan)
+        if not flat:
+            _balance(plan)
 
 
 @st.fragment
@@ -75,12 +75,13 @@ def _map(plan: SchedulePlan) -> None:
     if not schedule.waves:
         st.html(html.empty("No tasks.", "This policy launches nothing on this grid."))
         return
-    if st.session_state.get(_OF) != design:
+    # Controls lose their value while another page is shown.
+    if st.session_state.get(_OF) != design or _WAVE not in st.session_state:
         st.session_state[_OF] = design
-        st.session_state[_WAVE] = schedule.waves * 2 // 5 + 1
+        st.session_state[_WAVE] = first_wave(plan) + 1
         st.session_state[_TASK] = None
         st.session_state[_BATCH] = 0
-    theme = _theme()
+    theme = chart_theme()
     wave = min(max(int(st.session_state.get(_WAVE) or 1), 1), schedule.waves) - 1
     task: int | None = st.session_state.get(_TASK)
     batch = min(int(st.session_state.get(_BATCH) or 0), schedule.planes - 1)
@@ -96,12 +97,41 @@ def _map(plan: SchedulePlan) -> None:
     _map_controls(plan)
 
 
+def _print_toggle() -> None:
+    """Draw the switch to greys; other charts than the map follow it too."""
+    grey = st.toggle("Greys, for print", key=_GREY)
+    if grey != st.session_state.get(_GREY_WAS, False):
+        st.session_state[_GREY_WAS] = grey
+        st.rerun()
+
+
+def first_wave(plan: SchedulePlan) -> int:
+    """Return the wave that a page shows first: past the start of the first batch, before its end.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> first_wave(plan_of(preset("schedule-ragged").design))
+        7
+    """
+    schedule = plan.schedule
+    last = int(schedule.wave[schedule.batch == 0].max(initial=0))
+    return (last + 1) * 2 // 5
+
+
 def _map_controls(plan: SchedulePlan) -> None:
     schedule = plan.schedule
     with st.container(key="wave_controls"):
         columns = st.columns([1, 1, 1, 1.3], gap="small", vertical_alignment="bottom")
     with columns[0]:
-        st.number_input("Wave", 1, max(schedule.waves, 2), step=1, key=_WAVE)
+        st.number_input(
+            "Wave",
+            1,
+            max(schedule.waves, 2),
+            step=1,
+            key=_WAVE,
+            on_change=_go_to_wave,
+            args=(plan,),
+        )
     with columns[1]:
         st.number_input(
             "Task",
@@ -118,8 +148,16 @@ def _map_controls(plan: SchedulePlan) -> None:
             name = "Batch" if schedule.tasks.heights is None else "Group"
             st.number_input(name, 0, schedule.planes - 1, step=1, key=_BATCH)
     with columns[3]:
-        st.toggle("Greys, for print", key=_GREY)
+        _print_toggle()
     st.html(f'<p class="tv-note">{html.text(CONVENTION)}</p>')
+
+
+def _go_to_wave(plan: SchedulePlan) -> None:
+    """Show the batch in which a wave begins."""
+    schedule = plan.schedule
+    tasks = np.flatnonzero(schedule.wave == int(st.session_state[_WAVE]) - 1)
+    if len(tasks):
+        st.session_state[_BATCH] = int(schedule.batch[tasks[0]])
 
 
 def _go_to_task(plan: SchedulePlan) -> None:
@@ -164,7 +202,7 @@ def _curve(plan: SchedulePlan) -> None:
         for size, rate in zip(sizes.tolist(), rates, strict=True)
     )
     st.plotly_chart(
-        l2_figure(sizes.tolist(), curves, plan.design.l2_bytes, _theme()),
+        l2_figure(sizes.tolist(), curves, plan.design.l2_bytes, chart_theme()),
         width="stretch",
         theme=None,
         key="schedule.curve",
@@ -214,7 +252,7 @@ def _strip(plan: SchedulePlan, found: Recommendation) -> None:
             strip,
             _cell_of(strip, found.best.candidate),
             _cell_of(strip, _as_candidate(plan)),
-            _theme(),
+            chart_theme(),
         ),
         width="stretch",
         theme=None,
@@ -256,80 +294,10 @@ def _balance(plan: SchedulePlan) -> None:
     facts = f"largest / mean {metrics.balance:.3f}" + (f", {idle} idle" if idle else "")
     st.html(html.panel("Work of each worker", facts))
     st.plotly_chart(
-        shares_figure(metrics.shares, _theme()),
+        shares_figure(metrics.shares, chart_theme()),
         width="stretch",
         theme=None,
         key="schedule.shares",
         config=_chart("balance"),
         alt=f"Work of {plan.design.workers} workers against their mean; {facts}.",
-    )
-
-
-def side_by_side(plan: SchedulePlan, found: Recommendation | None) -> None:
-    """Draw up to four orders of the same tiles as small maps."""
-    st.html(html.section("Side by side", "same tiles, same colours; early is dark, late is bright"))
-    known = _candidates(plan)
-    _defaults(plan, found, known)
-    chosen = st.multiselect(
-        "Orders",
-        list(known),
-        key=_COMPARE,
-        max_selections=_MOST,
-        label_visibility="collapsed",
-        placeholder="Choose up to four orders",
-    )
-    columns = st.columns(_MOST, gap="medium")
-    for column, label in zip(columns, chosen, strict=False):
-        with column:
-            _small(plan, known[label])
-
-
-def _candidates(plan: SchedulePlan) -> dict[str, Candidate]:
-    every = [*other_policies(), *offsets_and_directions(plan.design), rule_of_thumb(plan.design)]
-    return {candidate.label: candidate for candidate in every}
-
-
-def _defaults(
-    plan: SchedulePlan, found: Recommendation | None, known: dict[str, Candidate]
-) -> None:
-    """Choose what is compared, as long as nobody chose otherwise."""
-    wanted = ["row-major", rule_of_thumb(plan.design).label]
-    if found is not None:
-        wanted.append(found.best.candidate.label)
-    wanted += ["Triton GROUP_M 8", "CUTLASS 3.x AlongM 8", "Hilbert"]
-    default = list(dict.fromkeys(name for name in wanted if name in known))[:_MOST]
-    now = st.session_state.get(_COMPARE)
-    if now is None or now == st.session_state.get(_COMPARE_WAS):
-        st.session_state[_COMPARE] = default
-        st.session_state[_COMPARE_WAS] = default
-    else:
-        st.session_state[_COMPARE] = [name for name in now if name in known]
-
-
-def _small(plan: SchedulePlan, candidate: Candidate) -> None:
-    try:
-        other = plan_of(candidate.design(plan.design))
-    except DesignError as error:
-        st.html(html.empty(candidate.label, html.sentence(str(error))))
-        return
-    metrics = other.metrics
-    missed = metrics.misses
-    outcome = Outcome(
-        candidate,
-        None if missed is None else missed.hit_rate,
-        None if missed is None else missed.missed_bytes,
-        metrics.balance,
-        float(np.mean(metrics.footprints)) if len(metrics.footprints) else 0.0,
-        metrics.padding,
-    )
-    plain = not candidate.label.startswith("catlass")
-    name = candidate.label[:1].upper() + candidate.label[1:] if plain else candidate.label
-    st.html(tables.small_title(name, outcome))
-    st.plotly_chart(
-        small_map(other, _theme()),
-        width="stretch",
-        theme=None,
-        key=f"schedule.small.{candidate.label}",
-        config={"displayModeBar": False},
-        alt=f"{name}: the order of the tiles, first dark, last bright.",
     )

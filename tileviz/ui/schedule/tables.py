@@ -12,9 +12,13 @@ from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.explain import LABELS, figures, percent
 from tileviz.studies.schedule.metrics import Metrics
 from tileviz.studies.schedule.plan import SchedulePlan
-from tileviz.studies.schedule.recommend import Candidate, Outcome
+from tileviz.studies.schedule.recommend import Candidate
 from tileviz.studies.schedule.views import order_map
 from tileviz.ui import html
+from tileviz.ui.schedule.cached import plan_of
+
+# Eight longer labels do not fit on one line: only where each step begins is written.
+_LONG = 7
 
 
 def style() -> str:
@@ -25,11 +29,14 @@ def style() -> str:
 
 def order_legend(plan: SchedulePlan, theme: Theme, batch: int) -> str:
     """Return what colours, frame, squares and lines of the order map mean."""
+    labels = step_labels(order_map(plan, batch))
+    name = "Order, from" if len(labels[-1][1]) > _LONG else "Order"
     items = "".join(
-        f'<span><i style="background:{theme.order[step]}"></i>{text}</span>'
-        for step, text in step_labels(order_map(plan, batch))
+        f'<span><i style="background:{theme.order[step]}"></i>'
+        f"{text if name == 'Order' else text.partition('–')[0]}</span>"
+        for step, text in labels
     )
-    first = f'<div class="tv-legend tv-order-legend"><strong>Order</strong>{items}</div>'
+    first = f'<div class="tv-legend tv-order-legend"><strong>{name}</strong>{items}</div>'
     marks = '<span class="wave">wave</span><span>and the rows of A, columns of B it reads</span>'
     if drawn_strips(plan) is not None:
         marks += '<span><i class="strip"></i>strip</span>'
@@ -97,12 +104,37 @@ def short_candidate(candidate: Candidate) -> str:
     return candidate.label.removeprefix("catlass ")
 
 
-def small_title(name: str, outcome: Outcome) -> str:
-    """Return the title of a small map: name, and three numbers."""
-    numbers = (
-        (percent(outcome.hit_rate), "hit"),
-        (amount(outcome.footprint_bytes), "a wave"),
-        (f"{outcome.balance:.3f}", "balance"),
+def small_title(name: str, metrics: Metrics, measured: tuple[str, str] | None = None) -> str:
+    """Return the title of a small map: name, three numbers, and a measured one if there is one."""
+    missed = metrics.misses
+    footprint = float(metrics.footprints.mean()) if len(metrics.footprints) else 0.0
+    numbers = [
+        (percent(None if missed is None else missed.hit_rate), "hit"),
+        (amount(footprint), "a wave"),
+        (f"{metrics.balance:.3f}", "balance"),
+        *([measured] if measured else []),
+    ]
+    words = "".join(
+        f"<span><strong>{html.text(value)}</strong> {html.text(unit)}</span>"
+        for value, unit in numbers
     )
-    words = "".join(f"<span><strong>{value}</strong> {unit}</span>" for value, unit in numbers)
     return f'<div class="tv-small-title"><h3>{html.text(name)}</h3><p>{words}</p></div>'
+
+
+def one_number(design: ScheduleDesign) -> str:
+    """Return what a card says of a design: the hit rate, or the balance where all fits in L2.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> one_number(preset("schedule-ragged").design)
+        'L2 hit rate 89.8%, row-major 31.9%'
+        >>> one_number(preset("schedule-unbalanced").design)
+        'balance 1.500, largest / mean'
+    """
+    plan = plan_of(design)
+    metrics, baseline = plan.metrics, plan.baseline
+    if metrics.operand_bytes <= design.l2_bytes and metrics.balance >= 1.005:
+        return f"balance {metrics.balance:.3f}, largest / mean"
+    rates = [None if one.misses is None else one.misses.hit_rate for one in (metrics, baseline)]
+    other = "" if design.policy == "row_major" else f", row-major {percent(rates[1])}"
+    return f"L2 hit rate {percent(rates[0])}{other}"
