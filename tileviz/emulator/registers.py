@@ -105,27 +105,46 @@ def allocate(blocks: list[BasicBlock], widths: dict[str, int]) -> Allocation:
         if reads and widths.get(reads[-1]) == widths.get(write)
     }
     rows: dict[str, int] = {}
-    counts: Counter[int] = Counter()
-    free: dict[int, list[int]] = {}
+    pools = {width: _Pool() for width in set(widths.values())}
     active: list[tuple[int, str]] = []
     for register in sorted(first, key=lambda name: first[name]):
         while active and active[0][0] < first[register]:
             _, done = heapq.heappop(active)
-            heapq.heappush(free.setdefault(widths[done], []), rows[done])
-        width = widths[register]
-        pool = free.setdefault(width, [])
-        wanted = rows.get(hints.get(register, ""), -1)
-        if wanted in pool and last[hints[register]] + 1 == first[register]:
-            pool.remove(wanted)
-            heapq.heapify(pool)
-            rows[register] = wanted
-        elif pool:
-            rows[register] = heapq.heappop(pool)
-        else:
-            rows[register] = counts[width]
-            counts[width] += 1
+            pools[widths[done]].give(rows[done])
+        # The last source of a multiply-add is its accumulator: keep its row if it ends here.
+        hint = hints.get(register, "")
+        ends_here = hint in rows and last[hint] + 1 == first[register]
+        rows[register] = pools[widths[register]].take(rows[hint] if ends_here else None)
         heapq.heappush(active, (last[register], register))
-    return Allocation(rows, dict(counts), definitions)
+    counts = {width: pool.size for width, pool in pools.items() if pool.size}
+    return Allocation(rows, counts, definitions)
+
+
+class _Pool:
+    """The rows of one width."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: set[int] = set()
+        self._heap: list[int] = []  # of free rows, and some that have been taken since
+
+    def give(self, row: int) -> None:
+        """Take a row back."""
+        self._free.add(row)
+        heapq.heappush(self._heap, row)
+
+    def take(self, wanted: int | None) -> int:
+        """Return ``wanted`` if it is free, else the lowest free row, else a new one."""
+        if wanted is not None and wanted in self._free:
+            self._free.remove(wanted)
+            return wanted
+        while self._heap:
+            row = heapq.heappop(self._heap)
+            if row in self._free:
+                self._free.remove(row)
+                return row
+        self.size += 1
+        return self.size - 1
 
 
 def _all(block: BasicBlock) -> Iterator[Instruction]:
