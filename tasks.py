@@ -1,8 +1,9 @@
-"""Developer commands with nothing but Python: ``python3 -m tasks app``, ``test`` or ``bench``.
+"""Commands with nothing but Python: ``python3 -m tasks app``, ``test``, ``gpu-test`` or ``bench``.
 
 Sets up everything it needs first. Kept to old syntax: an old Python must say what is missing.
 """
 
+import ctypes
 import hashlib
 import os
 import shutil
@@ -78,6 +79,26 @@ def set_up_browser():
         )
 
 
+def set_up_gpu():
+    """Build PyCUDA, once, where there is a driver: the app works without it."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return
+    stamp = VENV / "pycuda.sha256"
+    wanted = hashlib.sha256((ROOT / "requirements-gpu.txt").read_bytes()).hexdigest()
+    if not (stamp.is_file() and stamp.read_text() == wanted):
+        print("tileviz: a GPU driver is here; setting up PyCUDA", flush=True)
+        run("tileviz.runners.install_gpu")
+        stamp.write_text(wanted)  # tried once: its message names the command for another try
+
+
+def has_test_packages():
+    """Tell whether this very Python can run the GPU tests, as on a machine without a network."""
+    looks = "import numpy, pytest, sys; sys.exit(sys.version_info < (3, 10))"
+    return subprocess.run([sys.executable, "-c", looks], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def run(*command):
     """Run a command of the virtual environment in the project's folder."""
     return subprocess.run([venv_python(), "-m", *command], cwd=str(ROOT)).returncode
@@ -86,6 +107,7 @@ def run(*command):
 def app():
     """Serve the app and print its address."""
     set_up("requirements.txt")
+    set_up_gpu()
     address = os.environ.get("TILEVIZ_ADDRESS", "localhost")
     port = os.environ.get("TILEVIZ_PORT", "8501")
     options = ["--server.address", address, "--server.port", port, "--server.headless", "true"]
@@ -107,6 +129,19 @@ def test():
     return run("pytest", "-n", "2", "--dist", "loadfile", *sys.argv[2:])
 
 
+def gpu_test():
+    """Run the tests that need a GPU; without one, they are skipped and say why."""
+    python = sys.executable
+    if not has_test_packages():
+        set_up("requirements-dev.txt")
+        set_up_gpu()
+        python = venv_python()
+    # No other conftest, no doctests: what those import need not be there.
+    options = ["--confcutdir", "tests/gpu", "-o", "addopts=", "--import-mode=importlib", "-rs"]
+    command = [python, "-m", "pytest", *options, "-p", "no:cacheprovider", "tests/gpu"]
+    return subprocess.run([*command, *sys.argv[2:]], cwd=str(ROOT)).returncode
+
+
 def bench():
     """Print the benchmark tables."""
     set_up("requirements-dev.txt")
@@ -115,10 +150,10 @@ def bench():
 
 def main():
     """Run the task that the command line names."""
-    tasks = {"app": app, "test": test, "bench": bench}
+    tasks = {"app": app, "test": test, "gpu-test": gpu_test, "bench": bench}
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in tasks:
-        stop("python3 -m tasks app, test or bench")
+        stop("python3 -m tasks app, test, gpu-test or bench")
     try:
         sys.exit(tasks[name]())
     except KeyboardInterrupt:

@@ -153,3 +153,34 @@ def test_a_folder_that_cannot_be_written_is_said_before_anything_runs(monkeypatc
 )
 def test_a_line_about_a_case_hides_nothing(run, words):
     assert line_of(RecordedCase("demo", "permute", {}, run=run)) == f"demo: {words}"
+
+
+def test_the_command_says_what_is_missing_and_exits_with_2(monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from tileviz.cli import app
+
+    missing = RunnerStatus("gpu", False, "no driver", "install one")
+    monkeypatch.setattr(module.GpuRunner, "status", lambda self: missing)
+    plain = CliRunner().invoke(app, ["record", "--out", str(tmp_path)])
+    assert plain.exit_code == 2 and "nothing to record on: no driver; install one" in plain.output
+    spoken = CliRunner().invoke(app, ["record", "--out", str(tmp_path), "--json"])
+    assert spoken.exit_code == 2
+    assert json.loads(spoken.stdout)["error"]["field"] == "gpu"
+
+
+@needs_nvrtc
+def test_the_command_records_every_preset(gpu, monkeypatch, tmp_path):
+    from typer.testing import CliRunner
+
+    from tileviz.cli import app
+
+    monkeypatch.setattr(module, "GpuRunner", lambda **options: gpu)
+    monkeypatch.setattr(gpu, "status", lambda: RunnerStatus("gpu", True, "a stand-in"))
+    cases = [preset_case(preset("permute-demo")), preset_case(preset("permute-padded-33"))]
+    monkeypatch.setattr(module, "preset_cases", lambda: cases)
+    done = CliRunner().invoke(app, ["record", "--out", str(tmp_path / "runs"), "--json"])
+    assert done.exit_code == 0, done.output
+    (file,) = (tmp_path / "runs").glob("*.json")
+    assert json.loads(done.stdout) == {"file": str(file)}
+    assert all(case.run["verified"] for case in read_recording(file).cases)

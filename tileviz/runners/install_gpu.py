@@ -246,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             tools.say(install(tools))
     except InstallError as error:
         print(f"tileviz: {error}", file=sys.stderr)
-        print("tileviz: the emulator works without it", file=sys.stderr)
+        print(f"tileviz: the emulator works without it; to try again: {_COMMAND}", file=sys.stderr)
         return 1
     return 0
 
