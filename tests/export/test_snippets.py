@@ -12,12 +12,14 @@ from tileviz import api
 from tileviz.cuda.kernel import Kernel
 from tileviz.export.snippets import standalone_cu
 from tileviz.studies.errors import NotRunnable
-from tileviz.studies.registry import make_design, presets
+from tileviz.studies.registry import STUDIES, make_design, presets
 
 
 def kernels() -> list[tuple[str, Kernel]]:
     found = []
     for preset in presets():
+        if not STUDIES[preset.study].runnable:
+            continue
         try:
             found.append((preset.name, api.kernel(preset.design)))
         except NotRunnable:

@@ -122,7 +122,7 @@ def test_a_layout_too_large_to_look_at_is_not_called_one_to_one() -> None:
     facts = facts_of(made.result)
     assert facts.one_to_one == "not checked, too many elements"
     assert keeps_promise(made.design, made.result) is None
-    assert verdict(made).sentence == "tile gives S[1099511627776:1]."
+    assert verdict(made).sentence == "Tile gives S[1099511627776:1]."
 
 
 def _design_of(case: dict[str, Any]) -> LayoutDesign | None:
@@ -196,14 +196,14 @@ def test_the_check_notices_a_wrong_result(fields: dict[str, Any], wrong: str) ->
             "Not one-to-one: (0, 4) and (1, 0) share the address 4.",
         ),
         ({"op": "span", "layout": "S[(4, 32):(33, 1)]"}, "ok", "The span is 131 on m."),
-        ({"op": "canonicalize", "layout": "S[(4, 32)]"}, "ok", "canonicalize gives S[128:1]."),
+        ({"op": "canonicalize", "layout": "S[(4, 32)]"}, "ok", "Canonicalize gives S[128:1]."),
         (
             {"op": "canonicalize", "layout": "S[(4, 8):(4, 1)]"},
             "attention",
-            "canonicalize gives S[(4, 8):(4, 1)].",
+            "Canonicalize gives S[(4, 8):(4, 1)].",
         ),
-        ({"op": "group", "layout": "S[32:1]", "shape": [5]}, "reject", "group gives nothing."),
-        ({"layout": "S[32:1]", "shape": [5]}, "reject", "apply gives nothing."),
+        ({"op": "group", "layout": "S[32:1]", "shape": [5]}, "reject", "Group gives nothing."),
+        ({"layout": "S[32:1]", "shape": [5]}, "reject", "Apply gives nothing."),
     ],
 )
 def test_verdicts(fields: dict[str, Any], state: str, sentence: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tileviz.studies.registry import presets
-from tileviz.ui.frame import PAGES
+from tileviz.ui.frame import PAGES, page_of
 
 PERMUTE = "pages/1_Permute_layout.py"
 DECLINED = {"src": "S[(8,16):(16,1)]", "dst": "S[(8,16):(1,8)]"}
@@ -47,7 +47,7 @@ def test_home_says_what_this_is_and_shows_every_preset(open_page: Opened) -> Non
     assert "One engine plans it" in words
     assert "Compiler" in words
     pictures = _html(home).count('class="thumb') + _html(home).count("tv-thumb-empty")
-    assert pictures == len([preset for preset in presets() if preset.study == "permute"])
+    assert pictures == len([preset for preset in presets() if page_of(preset.study)])
 
 
 def test_the_demo_is_drawn_and_its_link_written(open_page: Opened) -> None:

@@ -10,14 +10,18 @@ from itertools import zip_longest
 import streamlit as st
 
 from tileviz.export.links import to_query
+from tileviz.figures.layouts import thumbnail as layout_thumbnail
 from tileviz.figures.permute import thumbnail
 from tileviz.figures.schedule import thumbnail as order_thumbnail
+from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.plan import Schedule
 from tileviz.studies.registry import Preset, presets
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.ui import frame, html, machine
+from tileviz.ui.layouts.cached import one_number as layout_number
+from tileviz.ui.layouts.cached import plan_of as layout_plan
 from tileviz.ui.permute.cached import plan_of
 from tileviz.ui.schedule.cached import plan_of as schedule_plan
 from tileviz.ui.schedule.tables import one_number as schedule_number
@@ -109,8 +113,15 @@ def _schedule_summary(preset: Preset) -> Summary:
     return Summary(order_thumbnail(schedule_plan(design)), schedule_number(design))
 
 
+def _layout_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, LayoutDesign)
+    return Summary(layout_thumbnail(layout_plan(design)), layout_number(design))
+
+
 # What Home shows of each study; a further study is one line here.
 _SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
     "permute": _permute_summary,
     "schedule": _schedule_summary,
+    "layout": _layout_summary,
 }

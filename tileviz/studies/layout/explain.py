@@ -32,12 +32,12 @@ def verdict(plan: LayoutPlan) -> Statement:
     """
     design = plan.design
     if plan.result is None:
-        return Statement("reject", f"{design.op} gives nothing.", _sentence(plan.reason or ""))
+        return Statement("reject", f"{_name(plan)} gives nothing.", _sentence(plan.reason or ""))
     facts = facts_of(plan.result, plan.result_shape)
     held = keeps_promise(design, plan.result)
     if held is False:
         broken = _BROKEN.get(design.op, "which is not the same map")
-        sentence = f"{design.op} gives {plan.result}, {broken}."
+        sentence = f"{_name(plan)} gives {plan.result}, {broken}."
         return Statement("attention", sentence, _sentence(facts.addresses))
     about = [_promise(plan, held), *_copies(facts), _sentence(facts.addresses)]
     sentence = _gives(plan, facts)
@@ -58,7 +58,11 @@ def _gives(plan: LayoutPlan, facts: Facts) -> str:
     if plan.design.op == "apply":
         elements = f"{facts.size} element{'s' * (facts.size != 1)}"
         return f"One-to-one: {elements}." if facts.checked else f"{elements}, not checked."
-    return f"{plan.design.op} gives {plan.result}."
+    return f"{_name(plan)} gives {plan.result}."
+
+
+def _name(plan: LayoutPlan) -> str:
+    return plan.design.op.replace("_", " ").capitalize()
 
 
 def _promise(plan: LayoutPlan, held: bool | None) -> str:
@@ -107,7 +111,7 @@ def facts_table(plan: LayoutPlan, layout: Layout, shape: tuple[int, ...]) -> Tex
     for axis, span in facts.span:
         in_memory = axis == "m" and len(facts.span) == 1
         size = f", {span * plan.design.element_bytes} bytes" if in_memory else ""
-        rows.append(("span" if axis == "m" else f"span of {axis}", f"{span}{size}"))
+        rows.append(("span" if in_memory else f"span of {axis}", f"{span}{size}"))
     rows.append(("addresses", facts.addresses.removeprefix("addresses").lstrip(": ")))
     rows.append(("one-to-one", facts.one_to_one))
     return TextTable("facts", ("what", "value"), tuple(rows))

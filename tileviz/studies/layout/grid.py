@@ -27,6 +27,8 @@ MAX_NUMBERED = 1_024
 IDLE = -1
 OUTSIDE = -2
 
+# Shorter pictures fit on a screen.
+_LONG = 64
 # The axis whose numbers run across a picture, the first of these that a layout has.
 _ACROSS = ("laneid", "tid_in_wg", "tx", "TCol")
 
@@ -47,6 +49,7 @@ class Grid:
         rows: Label of each row; likewise ``columns``.
         row_lines: Rows that start behind a thick line; likewise ``column_lines``.
         left_out: Elements (in the physical picture: copies of elements) that are not drawn.
+        copies: Copies of each element that the layout has.
         element_bytes: Bytes of one element.
         note: What rows and columns are, in a few words.
     """
@@ -63,6 +66,7 @@ class Grid:
     row_lines: tuple[int, ...]
     column_lines: tuple[int, ...]
     left_out: int
+    copies: int
     element_bytes: int
     note: str
 
@@ -151,7 +155,7 @@ def logical_grid(
     Example:
         >>> grid = logical_grid(TileLayout([(2, 33, "m"), (4, 1, "m")]))
         >>> grid.address[:, :, 0].tolist(), grid.note
-        ([[0, 1, 2, 3], [33, 34, 35, 36]], 'rows: dimension 0, columns: dimension 1')
+        ([[0, 1, 2, 3], [33, 34, 35, 36]], 'rows: dim 0, columns: dim 1')
     """
     shape = checked_shape(layout, shape)
     columns = _folded(shape, max_columns)
@@ -177,6 +181,7 @@ def logical_grid(
         row_lines=lines[0],
         column_lines=lines[1],
         left_out=layout.size - drawn,
+        copies=layout.replicas,
         element_bytes=element_bytes,
         note=_note(shape, columns),
     )
@@ -210,9 +215,19 @@ def _folded(shape: tuple[int, ...], most: int) -> int:
         parts = [part for part in range(most // 2 + 1, most + 1) if columns % part == 0]
         columns = parts[-1] if parts else most
     # Several short rows side by side keep a long, narrow picture on the screen.
-    while 2 * columns <= most and prod(shape) > 4 * columns * columns:
+    while 2 * columns <= most and too_long(prod(shape) // columns, columns):
         columns *= 2
     return columns
+
+
+def too_long(rows: int, columns: int) -> bool:
+    """Return whether a picture runs off the screen while there is room beside it.
+
+    Example:
+        >>> too_long(16, 4), too_long(512, 32)
+        (False, True)
+    """
+    return rows > max(_LONG, 2 * columns)
 
 
 def _inner_dimensions(shape: tuple[int, ...], columns: int) -> int | None:
@@ -241,8 +256,7 @@ def _note(shape: tuple[int, ...], columns: int) -> str:
 
 
 def _dimensions(start: int, stop: int) -> str:
-    word = "dimension" if stop - start == 1 else "dimensions"
-    return f"{word} {', '.join(map(str, range(start, stop)))}"
+    return f"{'dim' if stop - start == 1 else 'dims'} {', '.join(map(str, range(start, stop)))}"
 
 
 def _blocks(layout: Layout, shape: tuple[int, ...]) -> tuple[int, ...]:

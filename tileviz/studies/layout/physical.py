@@ -19,6 +19,7 @@ from tileviz.studies.layout.grid import (
     Layout,
     axes_of,
     checked_shape,
+    too_long,
 )
 
 # One wavefront's worth of memory: 32 banks of four bytes.
@@ -75,9 +76,10 @@ def physical_grid(
 ) -> Grid:
     """Return one cell an address, with the element that lives there.
 
-    Memory lies in rows of 128 bytes (32 banks), or in equal parts of them where ``max_columns``
-    asks for it. Thread axes lie across, registers and the other axes down. Rows from the lowest
-    address to the highest are drawn until ``MAX_CELLS`` is reached; long idle runs become one row.
+    Memory lies in rows of 128 bytes (32 banks): in equal parts of them where ``max_columns`` asks
+    for it, several side by side where there are many. Thread axes lie across, registers and the
+    other axes down. Rows from the lowest address to the highest are drawn until ``MAX_CELLS`` is
+    reached; long idle runs become one row.
 
     Args:
         layout: The layout, all of its copies included.
@@ -91,8 +93,8 @@ def physical_grid(
     Example:
         >>> from tileviz.layouts import TileLayout
         >>> grid = physical_grid(TileLayout([(2, 3, "m"), (2, 1, "m")]))
-        >>> grid.element[0, :6].tolist()  # a gap at address 2, nothing from 5 on
-        [0, 1, -1, 2, 3, -2]
+        >>> grid.element[0].tolist()  # address 2 is a gap
+        [0, 1, -1, 2, 3]
     """
     shape = checked_shape(layout, shape)
     axes, address = _listed(layout)
@@ -119,8 +121,9 @@ def physical_grid(
         rows=_row_labels(frame, places, number),
         columns=_column_labels(frame, places, element_bytes),
         row_lines=_row_lines(frame, places, number, element_bytes),
-        column_lines=(),
+        column_lines=_column_lines(frame, element_bytes),
         left_out=int(row.size - live.sum()),
+        copies=layout.replicas,
         element_bytes=element_bytes,
         note=_note(frame, element_bytes),
     )
@@ -148,6 +151,11 @@ def _framed(
         # Rows start where bank 0 does.
         start = lows[0] // width * width
         lows[0], counts[0] = start, counts[0] + lows[0] - start
+        rows = min(-(-counts[0] // width), address[0].size)
+        # A lone row ends with its last address.
+        width = counts[0] if rows == 1 else width
+        while 2 * width <= most and too_long(rows, width):
+            width, rows = 2 * width, rows // 2
     if width > most:
         parts = [part for part in range(most // 2 + 1, most + 1) if width % part == 0]
         width = parts[-1] if axes == ("m",) and parts else most
@@ -218,12 +226,25 @@ def _row_labels(frame: _Frame, places: IntArray, number: IntArray) -> tuple[str,
 
 
 def _column_labels(frame: _Frame, places: IntArray, element_bytes: int) -> tuple[str, ...]:
-    if frame.axes == ("m",) and frame.width * element_bytes == ROW_BYTES:
+    if _whole_rows(frame, element_bytes):
         bank = places[0, :, 0] * element_bytes // BANK_BYTES % BANKS
         fresh = np.concatenate([[True], np.diff(bank) != 0])
         return tuple(str(b) if new else "" for b, new in zip(bank.tolist(), fresh, strict=True))
     start = 0 if frame.folds > 1 else frame.starts[0]
     return tuple(str(start + column) for column in range(frame.width))
+
+
+def _whole_rows(frame: _Frame, element_bytes: int) -> bool:
+    """Return whether every row of the picture is one row of all banks, or several."""
+    whole = frame.width * element_bytes % ROW_BYTES == 0
+    return frame.axes == ("m",) and (whole or frame.folds == 1)
+
+
+def _column_lines(frame: _Frame, element_bytes: int) -> tuple[int, ...]:
+    if not _whole_rows(frame, element_bytes):
+        return ()
+    step = ROW_BYTES // element_bytes
+    return tuple(range(step, frame.width, step))
 
 
 def _row_lines(
@@ -232,7 +253,7 @@ def _row_lines(
     """Return the rows that start 128 bytes of memory, or another number on an outer axis."""
     if frame.axes == ("m",):
         outer = places[:, 0, 0] * element_bytes // ROW_BYTES
-        whole = frame.width * element_bytes >= ROW_BYTES
+        whole = _whole_rows(frame, element_bytes)
     else:
         outer = places[:, 0, 1] if len(frame.axes) > 1 else np.zeros(len(places), dtype=np.int64)
         whole = len(frame.axes) == 2 and frame.folds == 1
@@ -242,8 +263,10 @@ def _row_lines(
 
 def _note(frame: _Frame, element_bytes: int) -> str:
     if frame.axes == ("m",):
-        if frame.width * element_bytes == ROW_BYTES:
-            return "rows: address, columns: bank"
+        if _whole_rows(frame, element_bytes):
+            beside = -(-frame.width * element_bytes // ROW_BYTES)
+            more = f", {beside} rows of banks side by side" if beside > 1 else ""
+            return f"rows: address, columns: bank{more}"
         return f"rows: address, columns: the next {frame.width}"
     across, *down = frame.axes
     if frame.folds > 1:

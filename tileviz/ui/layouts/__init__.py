@@ -1,0 +1,1 @@
+"""The Layouts page."""

@@ -1,0 +1,124 @@
+"""The design row and the fields that an operation needs; all of them write one form."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from tileviz.dtypes import NAMES
+from tileviz.studies.layout.design import uses
+from tileviz.ui.layouts.form import FIELDS, LABELS, OPS, LayoutForm
+from tileviz.ui.layouts.state import layout_presets, matching_preset, preset_form
+
+_CUSTOM = "custom"
+_DTYPES = (*NAMES, "float32x2", "float32x4")
+_OPERATIONS = {
+    "apply": "Apply: every address",
+    "canonicalize": "Canonicalize",
+    "group": "Group by a shape",
+    "slice": "Slice a region",
+    "tile": "Tile by an outer layout",
+    "direct_sum": "Direct sum with an outer",
+    "span": "Span",
+}
+_HINTS = {
+    "shape": "such as 4, 32",
+    "region": "such as 0:4, 0:16",
+    "outer": "such as S[(2, 2):(2, 1)]",
+    "outer_shape": "tiles, such as 2, 2",
+    "inner_shape": "elements, such as 8, 8",
+}
+_WIDTHS = {"shape": 1.0, "region": 1.2, "outer": 2.0, "cuda_target": 1.4}
+
+
+def key(field: str) -> str:
+    """Return the session key of a field's control."""
+    return f"layouts.{field}"
+
+
+def fill(form: LayoutForm, *, force: bool) -> None:
+    """Put a form into the controls; without ``force`` only where a control has no value yet."""
+    for field in FIELDS:
+        if force or key(field) not in st.session_state:
+            st.session_state[key(field)] = getattr(form, field)
+    preset = matching_preset(collect(form))
+    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
+
+
+def collect(form: LayoutForm) -> LayoutForm:
+    """Return what the controls hold; fields without a control keep their value in ``form``."""
+    values = {field: st.session_state.get(key(field)) for field in FIELDS}
+    kept = {
+        field: getattr(form, field) if value is None else value for field, value in values.items()
+    }
+    return LayoutForm(**kept)
+
+
+def _load_preset() -> None:
+    name = st.session_state[key("preset")]
+    for preset in layout_presets():
+        if preset.name == name:
+            fill(preset_form(preset), force=True)
+
+
+def design_row() -> None:
+    """Draw preset, operation, layout and element in one row, the operation's own fields below."""
+    titles = {preset.name: preset.title for preset in layout_presets()}
+    options = list(titles)
+    if st.session_state[key("preset")] == _CUSTOM:
+        options.append(_CUSTOM)
+    # The shape that apply may take has room in the first row.
+    applies = st.session_state[key("op")] == "apply"
+    with st.container(key="design_row"):
+        widths = [2, 1.75, 2.6, 1, 1.15] if applies else [2, 1.75, 3.6, 1.15]
+        preset, operation, layout, *shape, dtype = st.columns(widths, gap="xsmall")
+    with preset:
+        st.selectbox(
+            "Preset",
+            options,
+            key=key("preset"),
+            format_func=lambda name: titles.get(name, "Your own layout"),
+            on_change=_load_preset,
+        )
+    with operation:
+        st.selectbox("Operation", OPS, key=key("op"), format_func=lambda op: _OPERATIONS[op])
+    with layout:
+        st.text_input(_layout_label(), key=key("layout"), autocomplete="off")
+    for column in shape:
+        with column:
+            _text("shape", "its extents")
+    with dtype:
+        current = st.session_state[key("dtype")]
+        names = _DTYPES if current in _DTYPES else (*_DTYPES, current)
+        st.selectbox(LABELS["dtype"], names, key=key("dtype"), accept_new_options=True)
+    if not applies:
+        _operands(uses(st.session_state[key("op")]))
+
+
+def _text(field: str, hint: str) -> None:
+    st.text_input(LABELS[field], key=key(field), placeholder=hint, autocomplete="off")
+
+
+def _layout_label() -> str:
+    return "Layout" if st.session_state[key("op")] not in ("tile", "direct_sum") else "Inner layout"
+
+
+def _operands(names: tuple[str, ...]) -> None:
+    """Draw the fields that the operation reads besides the layout."""
+    if not names:
+        return
+    widths = [_WIDTHS.get(name, 1.0) for name in names]
+    room = max(8.5 - sum(widths) * 2, 0.01)
+    with st.container(key="more_fields"):
+        columns = st.columns(
+            [*(2 * width for width in widths), room], gap="xsmall", vertical_alignment="bottom"
+        )
+    for column, name in zip(columns, names, strict=False):
+        with column:
+            if name != "cuda_target":
+                _text(name, _HINTS[name])
+                continue
+            st.toggle(
+                LABELS[name],
+                key=key(name),
+                help="On a CUDA target, warpid and laneid together become tx, and so on.",
+            )

@@ -1,0 +1,215 @@
+"""The Layouts page's panels below the verdict: pictures of each layout, and its printed forms."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import streamlit as st
+from numpy.typing import NDArray
+
+from tileviz.figures.layouts import (
+    ColourBy,
+    cells_key,
+    colouring,
+    describe,
+    label_room,
+    layout_map,
+    map_size,
+)
+from tileviz.figures.tokens import PRINT, Theme
+from tileviz.studies.layout.design import LayoutDesign
+from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
+from tileviz.studies.layout.plan import LayoutPlan
+from tileviz.ui import frame, html
+from tileviz.ui.layouts import tables
+from tileviz.ui.layouts.cached import Shown, Side, shown
+
+Kind = Literal["logical", "physical"]
+
+_BY, _GREY = "layouts.by", "layouts.grey"
+# Beside a wider picture the tables would have no room.
+_WIDEST_BESIDE = 720
+# A narrow picture's title still needs its line.
+_LEAST_TITLE = 380
+_KINDS: tuple[Kind, Kind] = ("logical", "physical")
+_TITLES: dict[Side, str] = {"operand": "Operand", "result": "Result"}
+_CHART = {
+    "displaylogo": False,
+    "modeBarButtons": [["toImage"]],
+    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-layout"},
+}
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What colours mean, and the colours themselves."""
+
+    by: ColourBy
+    theme: Theme
+
+
+def body(plan: LayoutPlan) -> None:
+    """Draw every picture under one legend, and the printed forms beside or below them."""
+    sides: list[Side] = ["operand", "result"] if plan.makes_another else ["operand"]
+    parts = {side: shown(plan.design, side) for side in sides}
+    look = _legend_row(plan, parts)
+    if plan.makes_another:
+        _both(plan, parts, look)
+    else:
+        _alone(plan, parts["operand"], look)
+
+
+def _both(plan: LayoutPlan, parts: dict[Side, Shown], look: _Look) -> None:
+    """Draw operand and result: side by side where both fit, else below each other."""
+    for kind in _KINDS:
+        with st.container(horizontal=True, gap="medium"):
+            for side, part in parts.items():
+                _picture(plan, side, kind, part, look)
+    st.html(html.section("In print"))
+    columns = st.columns(2, gap="medium")
+    for column, (side, part) in zip(columns, parts.items(), strict=True):
+        with column:
+            _forms(part, _TITLES[side])
+            _digits(part)
+            _facts(part)
+
+
+def _alone(plan: LayoutPlan, part: Shown, look: _Look) -> None:
+    """Draw one layout, with its printed forms beside it where there is room."""
+    width = max(map_size(grid, _left(part)).width for grid in _grids(part))
+    if width <= _WIDEST_BESIDE:
+        with st.container(horizontal=True, gap="medium"):
+            with st.container(width=max(width, _LEAST_TITLE)):
+                for kind in _KINDS:
+                    _picture(plan, "operand", kind, part, look)
+            with st.container(width="stretch"):
+                _forms(part)
+                _digits(part)
+                _facts(part)
+        return
+    for kind in _KINDS:
+        _picture(plan, "operand", kind, part, look)
+    st.html(html.section("In print"))
+    columns = st.columns(3, gap="medium")
+    for column, draw in zip(columns, (_forms, _digits, _facts), strict=True):
+        with column:
+            draw(part)
+
+
+def _grids(*parts: Shown) -> list[Grid]:
+    every = [grid for part in parts for grid in (part.logical, part.physical)]
+    return [grid for grid in every if grid is not None]
+
+
+def _left(part: Shown) -> int:
+    """Return the room for row labels that lets a layout's pictures line up."""
+    return max(map(label_room, _grids(part)))
+
+
+def _legend_row(plan: LayoutPlan, parts: dict[Side, Shown]) -> _Look:
+    """Draw the legend, and the switch that decides what colours mean."""
+    first = parts["operand"].logical
+    labels: dict[ColourBy, str] = {
+        "place": "Banks" if first.in_memory else first.axes[0],
+        "row": "Logical rows",
+    }
+    st.session_state.setdefault(_BY, "place")
+    by: ColourBy = st.session_state[_BY] or "place"
+    theme = PRINT if st.session_state.get(_GREY) else frame.theme()
+    grids = _grids(*parts.values())
+    outlined = ""
+    if any(part.facts.collision is not None for part in parts.values()):
+        outlined = "share an address"
+    elif plan.region_elements is not None:
+        outlined = "the region"
+    legend = tables.legend(
+        [colouring(grid, by) for grid in grids],
+        theme,
+        idle=any(bool((grid.element == IDLE).any()) for grid in grids),
+        outlined=outlined,
+    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(legend, width="stretch")
+        st.segmented_control(
+            "Colour by",
+            list(labels),
+            key=_BY,
+            format_func=lambda name: labels[name],
+            required=True,
+            label_visibility="collapsed",
+        )
+        st.toggle("Greys", key=_GREY)
+    return _Look(by, theme)
+
+
+def _marked(plan: LayoutPlan, side: Side, part: Shown) -> NDArray[np.bool_] | None:
+    """Return which elements are outlined: the two that collide, or the region of a slice."""
+    pair = part.facts.collision
+    if pair is not None:
+        elements = np.zeros(part.facts.size, dtype=bool)
+        for point in (pair.first, pair.second):
+            elements[np.ravel_multi_index(point, part.logical.shape)] = True
+        return elements
+    return plan.region_elements if side == "operand" else None
+
+
+def _picture(plan: LayoutPlan, side: Side, kind: Kind, part: Shown, look: _Look) -> None:
+    """Draw one picture in a column of its own width."""
+    name = f"{_TITLES[side]}, {kind}" if plan.makes_another else kind.capitalize()
+    grid = part.logical if kind == "logical" else part.physical
+    if grid is None:
+        with st.container():
+            st.html(html.panel(name))
+            st.html(html.empty("Not drawn.", html.sentence(part.reason)))
+        return
+    marked = _marked(plan, side, part)
+    left = _left(part)
+    width = map_size(grid, left).width
+    cells = None if marked is None else grid.holds(marked)
+    with st.container(width=max(width, _LEAST_TITLE)):
+        st.html(html.panel(name, cells_key(grid)))
+        st.plotly_chart(
+            layout_map(grid, look.by, look.theme, cells, left),
+            width=width,
+            theme=None,
+            key=f"layouts.map.{side}.{kind}",
+            config=_CHART,
+            alt=describe(grid, part.facts),
+        )
+        if grid.left_out:
+            what = "elements" if kind == "logical" else "addresses"
+            cut = f"{grid.left_out:,} {what} more are not drawn"
+            st.html(f'<p class="tv-note">{cut}; a picture has {MAX_CELLS:,} cells.</p>')
+
+
+def _forms(part: Shown, name: str = "") -> None:
+    st.html(html.panel(name or "Printed forms", "printed forms" if name else ""))
+    st.html(tables.forms(part.forms))
+
+
+def _digits(part: Shown) -> None:
+    st.html(html.panel("Shard, replica, offset", "in elements"))
+    st.html(tables.digits(part.digits))
+
+
+def _facts(part: Shown) -> None:
+    checked = "every element looked at" if part.facts.checked else ""
+    st.html(html.panel("What is true of it", checked))
+    st.html(tables.facts(part.table))
+
+
+def download(design: LayoutDesign) -> None:
+    """Offer the design as a file."""
+    st.download_button(
+        "Download design",
+        json.dumps(design.document(), indent=2) + "\n",
+        file_name="layout.json",
+        mime="application/json",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        help="The design as JSON, for the command line: tileviz plan layout.json",
+    )
