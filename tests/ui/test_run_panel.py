@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
 from tileviz.errors import DesignError
+from tileviz.runners import RunnerStatus
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.statement import Statement
-from tileviz.ui.run_panel import _cancel, _Job, _Memory
+from tileviz.ui import machine
+from tileviz.ui.run_panel import _cancel, _Job, _Memory, _option, _Place, _unavailable
 from tileviz.ui.run_table import RunView
 
 VIEW = RunView("emulator", "here", (), Statement("ok", "Output correct."), ())
@@ -68,3 +72,42 @@ def test_only_the_last_few_results_are_kept() -> None:
         memory.settle()
     assert len(memory.views) == 8
     assert "11" in memory.views
+
+
+def test_a_runner_that_is_missing_is_offered_with_its_reason() -> None:
+    missing = RunnerStatus("gpu", False, "a GPU driver, but PyCUDA is not installed", "install it")
+    assert _option(missing) == "GPU (not available)"
+    assert _unavailable(missing) == (
+        "A GPU driver, but PyCUDA is not installed. To use it: install it"
+    )
+    assert _unavailable(RunnerStatus("gpu", False, "no GPU")) == "No GPU."
+    assert _option(RunnerStatus("emulator", True, "")) == "Emulator"
+
+
+def test_a_place_in_the_queue_is_kept_for_the_page() -> None:
+    place = _Place()
+    place.tell(3)
+    assert _Job("this", "gpu", Future(), 0.0, place).place.ahead == 3
+
+
+def test_the_page_offers_the_gpu_and_says_why_it_cannot_be_used(
+    open_page: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = (
+        RunnerStatus("emulator", True, "NVRTC is here"),
+        RunnerStatus("gpu", False, "no NVIDIA GPU on this machine"),
+    )
+    monkeypatch.setattr(machine, "runner_statuses", lambda: found)
+    page = open_page("pages/1_Permute_layout.py", {"src": "S[(4,32):(32,1)]"})
+    choice = page.selectbox(key="run.permute.on")
+    assert choice.value == "emulator" and choice.options == ["Emulator", "GPU (not available)"]
+    choice.set_value("gpu").run()
+    assert not page.exception
+    (run,) = (button for button in page.button if button.label == "Run")
+    assert run.disabled
+    said = " ".join(element.proto.body for element in page.get("html"))
+    assert "No NVIDIA GPU on this machine." in said
+    assert page.text_input(key="permute.src").value  # nothing typed is lost
+    page.selectbox(key="run.permute.on").set_value("emulator").run()
+    (run,) = (button for button in page.button if button.label == "Run")
+    assert not run.disabled

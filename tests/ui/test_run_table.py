@@ -5,6 +5,9 @@ from __future__ import annotations
 from tileviz.cuda.diagnostics import Resources
 from tileviz.emulator.problems import Problem
 from tileviz.runners import AccessRow, Mismatch, OutputSummary, Run, RunnerInfo, Timing, Totals
+from tileviz.runners.gpu.device import Facts
+from tileviz.runners.gpu.patterns import CycleRow
+from tileviz.runners.gpu.report import GpuReport
 from tileviz.ui.run_table import RunView, run_table, statement
 
 READ = AccessRow(14, "shared", "ld", 4, 8, Totals(8, 8, None), Totals(8, 8, None), text="a[i]")
@@ -95,7 +98,7 @@ def test_a_gpu_run_fills_its_own_group() -> None:
     )
     table = run_table(RunView.of(run), NOTE)
     assert "12.3 µs" in table
-    assert "not emulated" in table
+    assert "hatched" not in table  # the counts beside it are the emulator's, made before the launch
 
 
 def test_source_text_is_escaped() -> None:
@@ -106,3 +109,19 @@ def test_what_a_page_keeps_of_a_run_is_small() -> None:
     kept = vars(RunView.of(_run(READ)))
     assert "arrays" not in kept
     assert "measured" not in kept
+
+
+def test_a_gpu_run_shows_cycles_and_what_was_measured() -> None:
+    facts = Facts("A GPU", (9, 0), 13000, 1 << 30, 1, 0, 0, 0.0, False, "PyCUDA")
+    short = Timing(3.0, 2.9, 3.1, 100, "cold", floor_us=2.5, resolved=False)
+    report = GpuReport(facts, (short,), cycles=(CycleRow(14, "ld", 4, 1.0, 1.0, 7.25, 1.5),))
+    run = _run(READ, COPY, runner=RunnerInfo("gpu", "A GPU", "sm_90"), timing=short, gpu=report)
+    table = run_table(RunView.of(run), NOTE)
+    assert '<td class="num group">7.2</td>' in table
+    assert "3.0 µs" not in table  # a time at the floor of a launch is not shown
+    assert "Cold cache: too short to time" in table
+
+
+def test_a_run_that_went_elsewhere_says_so() -> None:
+    table = run_table(RunView.of(_run(READ, note="run on the emulator, not the GPU: busy")), NOTE)
+    assert "Run on the emulator, not the GPU: busy." in table

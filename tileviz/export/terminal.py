@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tileviz.runners.words import gpu_lines
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement
 
@@ -53,6 +54,8 @@ def show_run(run: Any, console: Console | None = None) -> None:
             entry["note"] or "",
         )
     out.print(table)
+    for line in gpu_lines(document):
+        out.print(Text(line))
 
 
 def show_trace(run: Any, console: Console | None = None) -> None:

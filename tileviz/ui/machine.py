@@ -7,6 +7,7 @@ from functools import lru_cache
 from tileviz.cuda.diagnostics import NvrtcNotFound
 from tileviz.cuda.nvrtc import architectures, version
 from tileviz.runners import RunnerStatus, statuses
+from tileviz.ui import html
 from tileviz.ui.html import CardText
 
 
@@ -34,7 +35,7 @@ def gpu_note() -> tuple[str, str]:
     """Return two lines for the GPU group of a result table that has no GPU run."""
     if _status("gpu").available:
         return "not run on the GPU", "choose it under “On”"
-    return "no GPU here", "timing needs one"
+    return "no GPU in use", _status("gpu").fix or "timing needs one"
 
 
 def machine_cards() -> tuple[CardText, CardText, CardText]:
@@ -53,7 +54,9 @@ def machine_cards() -> tuple[CardText, CardText, CardText]:
             "GPU",
             "ok" if gpu.available else "neutral",
             gpu.reason if gpu.available else "None in use",
-            "Runs the same text and adds timing" if gpu.available else "Timing needs one",
+            "Runs the same text and adds timing"
+            if gpu.available
+            else f"{html.sentence(gpu.reason)} {gpu.fix or 'Timing needs one.'}",
         ),
         _compiler_card(),
     )

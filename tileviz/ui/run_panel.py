@@ -12,13 +12,13 @@ import streamlit as st
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
-from tileviz.runners import On, run_kernel, warm
+from tileviz.runners import On, RunnerStatus, run_kernel, warm
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
 from tileviz.ui.run_table import RunView, run_table
 
 # Threads only wait for the workers that run kernels; the workers have their own queue and limits.
-_POOL = ThreadPoolExecutor(max_workers=4, thread_name_prefix="tileviz-run")
+_POOL = ThreadPoolExecutor(max_workers=32, thread_name_prefix="tileviz-run")
 _KEPT = 8
 _POLL_SECONDS = 0.25
 _AT_ONCE_SECONDS = 0.3
@@ -31,6 +31,17 @@ class _Job:
     on: str
     future: Future[RunView]
     started: float
+    place: _Place = field(default_factory=lambda: _Place())
+
+
+@dataclass
+class _Place:
+    """How many requests come before this one in the GPU's queue."""
+
+    ahead: int = 0
+
+    def tell(self, ahead: int) -> None:
+        self.ahead = ahead
 
 
 @dataclass
@@ -83,16 +94,21 @@ def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -
 def _controls(
     name: str, memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel]
 ) -> On:
-    runners = [status.name for status in machine.runner_statuses() if status.available]
+    runners = {status.name: status for status in machine.runner_statuses()}
+    # A GPU run holds the emulator's counts too: where there is one, it comes first.
+    ordered = sorted(runners, key=lambda known: (not runners[known].available, known != "gpu"))
     waiting = memory.job is not None
     place = st.empty()
     on = st.selectbox(
         "On",
-        runners or ["emulator"],
+        ordered,
         key=f"run.{name}.on",
-        format_func=lambda value: _NAMES.get(value, value),
-        disabled=waiting or not runners,
+        format_func=lambda value: _option(runners[value]),
+        disabled=waiting,
     )
+    chosen = runners[on or ordered[0]]
+    if not chosen.available:
+        st.html(f'<p class="tv-note">{html.text(_unavailable(chosen))}</p>')
     if waiting:
         place.button(
             "Cancel", icon=":material/stop:", width="stretch", on_click=_cancel, args=(memory,)
@@ -103,23 +119,38 @@ def _controls(
             type="primary",
             icon=":material/play_arrow:",
             width="stretch",
-            disabled=not runners,
+            disabled=not chosen.available,
             on_click=_start,
             args=(memory, subject, make_kernel, on),
         )
     return "gpu" if on == "gpu" else "emulator"
 
 
+def _option(status: RunnerStatus) -> str:
+    """Return what the choice calls a runner."""
+    name = _NAMES.get(status.name, status.name)
+    return name if status.available else f"{name} (not available)"
+
+
+def _unavailable(status: RunnerStatus) -> str:
+    """Say why a runner cannot be chosen, and what helps."""
+    fix = f" To use it: {status.fix}" if status.fix else ""
+    return f"{html.sentence(status.reason)}{fix}"
+
+
 def _start(memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel], on: On) -> None:
-    future = _POOL.submit(_run, make_kernel, on)
-    memory.job = _Job(subject, on, future, time.monotonic())
+    place = _Place()
+    future = _POOL.submit(_run, make_kernel, on, place)
+    memory.job = _Job(subject, on, future, time.monotonic(), place)
     # A warm worker answers within this time: then the page is drawn once, without a wait.
     wait([future], timeout=_AT_ONCE_SECONDS)
 
 
-def _run(make_kernel: Callable[[], Kernel], on: On) -> RunView:
+def _run(make_kernel: Callable[[], Kernel], on: On, place: _Place) -> RunView:
     kernel = make_kernel()
-    return RunView.of(run_kernel(kernel, on=on), kernel)
+    # What a page starts on a GPU that is then lost or busy is run on the emulator, and said to be.
+    wanted: On = "auto" if on == "gpu" else on
+    return RunView.of(run_kernel(kernel, on=wanted, on_queue=place.tell), kernel)
 
 
 @st.cache_resource(show_spinner=False)
@@ -169,4 +200,6 @@ def _poll(memory: _Memory) -> None:
         st.rerun()
     seconds = time.monotonic() - job.started
     doing = "Waiting for a free worker" if not job.future.running() else "Compiling and running"
+    if job.place.ahead:
+        doing = f"Waiting for the GPU, {job.place.ahead} before this"
     st.html(html.empty(f"{doing}.", f"{seconds:.1f} s on the {_NAMES.get(job.on, job.on)}."))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
+from tileviz.runners.words import gpu_lines
 from tileviz.studies.statement import State, Statement
 from tileviz.ui import html
 
@@ -15,7 +16,7 @@ _UNITS = {"shared": "wavefronts", "global": "sectors"}
 _GROUPS = (
     ("Predicted", ("wavefronts", "ideal")),
     ("Emulated", ("wavefronts", "differs")),
-    ("GPU", ("wavefronts", "median")),
+    ("GPU", ("cycles", "median")),
 )
 
 
@@ -29,13 +30,19 @@ class RunView:
     statement: Statement
     problems: tuple[str, ...]
     median_us: float | None = None
+    lines: tuple[str, ...] = ()
+    cycles: Mapping[tuple[int | None, str, int], float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run: Run, kernel: Kernel | None = None) -> RunView:
         """Return what a page shows of ``run``; ``kernel`` gives each access its own text."""
         info = run.runner
         where = ", ".join(part for part in (info.device, info.arch, info.compiler) if part)
-        median = None if run.timing is None else run.timing.median_us
+        timing = run.timing
+        median = timing.median_us if timing is not None and timing.resolved else None
+        counted = () if run.gpu is None else run.gpu.cycles
+        cycles = {(row.line, row.op, row.bytes): row.cycles for row in counted}
+        lines = tuple(gpu_lines(run.to_json()))
         problems = tuple(problem.message for problem in run.problems)
         predicted = () if kernel is None else kernel.predicted
         texts: dict[tuple[int | None, str, str], str] = {
@@ -45,7 +52,7 @@ class RunView:
             replace(row, text=texts.get((row.line, row.space, row.op)) or row.text)
             for row in run.accesses
         )
-        return cls(info.name, where, rows, statement(run), problems, median)
+        return cls(info.name, where, rows, statement(run), problems, median, lines, cycles)
 
 
 def statement(run: Run) -> Statement:
@@ -64,8 +71,7 @@ def statement(run: Run) -> Statement:
         facts = f"First: {wrong.buffer}[{at}] is {wrong.got}, should be {wrong.want}."
         return Statement("error", sentence, facts)
     differ = [row for row in run.accesses if row.predicted and row.predicted != row.measured]
-    counted = "Emulated" if run.runner.name == "emulator" else "Measured"
-    facts = f"{counted} counts equal the prediction."
+    facts = "Emulated counts equal the prediction."
     state: State = "ok"
     if differ:
         lines = ", ".join(dict.fromkeys(str(row.line) for row in differ))
@@ -100,7 +106,9 @@ def run_table(view: RunView, gpu_note: Sequence[str]) -> str:
         for row in rows:
             bodies.append(f"<tr>{_cells(row, view, span if first else 0, gpu_note)}</tr>")
             first = False
-    unit = _UNITS[spaces[0][0]] if spaces else "wavefronts"
+    if not spaces:
+        return _notes(view)
+    unit = _UNITS[spaces[0][0]]
     return (
         '<div class="tv-scroll"><table class="tv-table tv-run" aria-label="Predicted and measured '
         f'accesses">{_head(unit)}<tbody>{"".join(bodies)}</tbody></table></div>{_notes(view)}'
@@ -112,8 +120,9 @@ def _head(unit: str) -> str:
         f'<th class="group" colspan="2" scope="colgroup">{name}</th>' for name, _ in _GROUPS
     )
     seconds = "".join(
-        f'<th class="num group">{unit}</th><th class="num">{second}</th>'
-        for _, (_, second) in _GROUPS
+        f'<th class="num group">{unit if first == "wavefronts" else first}</th>'
+        f'<th class="num">{second}</th>'
+        for _, (first, second) in _GROUPS
     )
     return (
         f'<thead><tr><th colspan="4"></th>{groups}</tr><tr><th class="num">line</th>'
@@ -123,7 +132,6 @@ def _head(unit: str) -> str:
 
 
 def _cells(row: AccessRow, view: RunView, span: int, gpu_note: Sequence[str]) -> str:
-    emulated = view.runner == "emulator"
     cells = [
         f'<td class="num">{row.line or ""}</td>',
         f'<td class="text"><code>{html.text(row.text or row.buffer)}</code></td>',
@@ -131,21 +139,21 @@ def _cells(row: AccessRow, view: RunView, span: int, gpu_note: Sequence[str]) ->
         f'<td class="num">{row.executions}</td>',
         *_pair(row.predicted, row.predicted.ideal if row.predicted else None),
     ]
-    if emulated:
-        cells += [
-            f'<td class="num group">{_cost(row.measured)}</td>',
-            f'<td class="num">{_difference(row)}</td>',
-        ]
-        if span:
-            cells.append(_hatched(gpu_note, span))
-    else:
-        if span:
-            cells.append(_hatched(("not emulated",), span))
+    # On a GPU too the counts are the emulator's: it sees every access before the launch.
+    cells += [
+        f'<td class="num group">{_cost(row.measured)}</td>',
+        f'<td class="num">{_difference(row)}</td>',
+    ]
+    if view.runner == "gpu":
         median = "" if view.median_us is None else f"{view.median_us:.1f} µs"
+        cycles = view.cycles.get((row.line, row.op, row.bytes))
+        shown = "" if row.space != "shared" or cycles is None else f"{cycles:.1f}"
         cells += [
-            f'<td class="num group">{_cost(row.measured)}</td>',
+            f'<td class="num group">{shown}</td>',
             f'<td class="num">{median if span else ""}</td>',
         ]
+    elif span:
+        cells.append(_hatched(gpu_note, span))
     return "".join(cells)
 
 
@@ -184,7 +192,7 @@ def _notes(view: RunView) -> str:
         for row in view.rows
         if row.note
     ]
-    notes += list(view.problems[:8])
+    notes += [*view.problems[:8], *view.lines]
     if not notes:
         return ""
     return "".join(f'<p class="tv-note">{html.text(note)}</p>' for note in notes)

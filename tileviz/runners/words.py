@@ -1,0 +1,112 @@
+"""What a GPU run says, in lines for people: the same for pages, terminal and recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_US = "µs"
+
+
+def gpu_lines(run: Mapping[str, Any]) -> list[str]:
+    """Return the lines about a run's time and counts; none for a run that was not on a GPU.
+
+    No figure is given that does not stand out from the floor of a launch; the line says so instead.
+
+    Args:
+        run: A ``run`` object, live or recorded.
+
+    Example:
+        >>> gpu_lines({"note": "run on the emulator, not the GPU: busy", "gpu": None})
+        ['Run on the emulator, not the GPU: busy.']
+    """
+    note = str(run.get("note") or "")
+    lines = [f"{note[0].upper()}{note[1:].rstrip('.')}."] if note else []
+    gpu = run.get("gpu")
+    if not gpu:
+        return lines
+    lines += [timing_line(timing) for timing in gpu["timings"]]
+    lines += filter(None, [_rate(gpu), _cycles(gpu), _counters(gpu), _clock(gpu), _checked(gpu)])
+    return lines
+
+
+def timing_line(timing: Mapping[str, Any]) -> str:
+    """Return one series of times as a sentence.
+
+    Example:
+        >>> timing_line({"median_us": 41.25, "p10_us": 40.0, "p90_us": 43.0, "n": 120,
+        ...     "noisy": False, "mode": "cold", "floor_us": 2, "launches": 1, "resolved": True})
+        'Cold cache: 41.2 µs median, 40.0 to 43.0 (10th to 90th percentile, 120 launches).'
+    """
+    how = f"{str(timing['mode']).capitalize()} cache"
+    if timing["launches"] > 1:
+        how += f", {timing['launches']} launches back to back"
+    floor = timing["floor_us"]
+    if not timing["resolved"]:
+        empty = "" if floor is None else f": an empty kernel takes {_shown(floor)} {_US}"
+        return f"{how}: too short to time{empty}."
+    line = (
+        f"{how}: {_shown(timing['median_us'])} {_US} median, {_shown(timing['p10_us'])} to "
+        f"{_shown(timing['p90_us'])} (10th to 90th percentile, {timing['n']} launches)"
+    )
+    return f"{line}; noisy." if timing["noisy"] else f"{line}."
+
+
+def _rate(gpu: Mapping[str, Any]) -> str:
+    rate, ceiling = gpu["bytes_per_s"], gpu["ceiling_bytes_per_s"]
+    if not rate or not ceiling:
+        return ""
+    line = (
+        f"{_bytes(rate)}/s of its {gpu['moved_bytes']} bytes, {100 * rate / ceiling:.0f} % of the "
+        f"{_bytes(ceiling)}/s of a large copy in the same run"
+    )
+    if gpu["copy_us"]:
+        line += f"; a copy of as many bytes takes {_shown(gpu['copy_us'])} {_US}"
+    return f"{line}."
+
+
+def _cycles(gpu: Mapping[str, Any]) -> str:
+    parts = [
+        f"line {row['line']} {row['op']} {row['cycles']:.1f} ({row['free_cycles']:.1f} free of "
+        "conflicts)"
+        for row in gpu["cycles"]
+    ]
+    return f"Cycles of a shared access: {', '.join(parts)}." if parts else ""
+
+
+def _counters(gpu: Mapping[str, Any]) -> str:
+    counted = gpu["counters"]
+    if not counted:
+        note = gpu["counters_note"]
+        return f"{note[0].upper()}{note[1:]}." if note else ""
+    names = {
+        "shared_wavefronts": "shared wavefronts",
+        "shared_ideal": "ideal",
+        "global_sectors": "global sectors",
+        "global_ideal": "ideal",
+    }
+    parts = [f"{counted[key]} {word}" for key, word in names.items() if counted[key] is not None]
+    return f"Counted by the hardware: {', '.join(parts)}."
+
+
+def _clock(gpu: Mapping[str, Any]) -> str:
+    clocks = gpu["clocks_mhz"]
+    if not clocks:
+        return ""
+    return f"Clock before and after: {' and '.join(f'{mhz:.0f}' for mhz in clocks)} MHz."
+
+
+def _checked(gpu: Mapping[str, Any]) -> str:
+    text = gpu["checked"]
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text.startswith("not ") else ""
+
+
+def _shown(microseconds: float) -> str:
+    return f"{microseconds:.1f}" if microseconds < 1000 else f"{microseconds:.0f}"
+
+
+def _bytes(count: float) -> str:
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.2f} {unit}"
+    return f"{count:.0f} B"
