@@ -11,6 +11,7 @@ import numpy as np
 from tileviz.cuda.kernel import Array
 from tileviz.errors import DesignError
 from tileviz.runners import Run, run_kernel
+from tileviz.runners.counts import CountRow, compiler_counts
 from tileviz.studies.design import validated
 from tileviz.studies.kernel.arguments import buffer_fields, extents, in_order, scalar_fields
 from tileviz.studies.kernel.design import MAX_SOURCE, KernelDesign
@@ -79,6 +80,13 @@ def run(of: KernelDesign, inputs: Sequence[str], outputs: Sequence[str], seed: i
         if name in done.arrays:
             _save(path, done.arrays[name], shapes[name])
     return done
+
+
+def counts(of: KernelDesign, done: Run) -> tuple[CountRow, ...]:
+    """Return what each line's accesses became in PTX and machine code; none if it did not run."""
+    if not done.static:
+        return ()
+    return compiler_counts(of.source, of.entry, done.static)
 
 
 def _source(file: str) -> str:

@@ -50,12 +50,13 @@ def trace(
         )
         of = tracing.design(request, ctx.meta["typed"])
         done = tracing.run(of, input or [], output or [], seed)
+        counts = tracing.counts(of, done)
         if as_json:
-            print_json(done.to_json())
+            print_json({**done.to_json(), "counts": [row.to_json() for row in counts]})
         else:
             from tileviz.export.terminal import show_trace
 
-            show_trace(done)
+            show_trace(done, counts)
         return FAILED if done.problems else OK
 
     finish(work, as_json)

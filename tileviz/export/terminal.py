@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -58,7 +59,7 @@ def show_run(run: Any, console: Console | None = None) -> None:
         out.print(Text(line))
 
 
-def show_trace(run: Any, console: Console | None = None) -> None:
+def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = None) -> None:
     """Print what a user's own kernel did: problems first, then every source line that accesses."""
     out = console or _console()
     document = run.to_json()
@@ -93,6 +94,7 @@ def show_trace(run: Any, console: Console | None = None) -> None:
             str(entry["bytes_moved"]),
         )
     out.print(table)
+    _show_counts(out, counts)
     if document["resources"]:
         used = document["resources"]
         spills = f"{used['spill_bytes']} bytes spilled"
@@ -116,6 +118,26 @@ def show_diagnosis(found: Any, console: Console | None = None) -> None:
     out.print(packages)
     for fix in found.fixes:
         out.print(Text(f"to fix: {fix}"))
+
+
+def _show_counts(out: Console, counts: Sequence[Any]) -> None:
+    """Print what the compiler made of each line's accesses."""
+    if not counts:
+        return
+    known = counts[0].sass is not None
+    heads = ["line", "access", "in the PTX"]
+    table = Table(*heads, *(["in the machine code", "note"] if known else []), box=None)
+    for row in counts:
+        cells = [str(row.line or ""), f"{row.op}.{row.space}", _widths(row.ptx)]
+        if known:
+            cells += [_widths(row.sass), row.note]
+        table.add_row(*cells)
+    out.print(Text("instructions in the compiled text", style="bold"))
+    out.print(table)
+
+
+def _widths(pairs: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"{count} x {width} B" for width, count in pairs) or "none"
 
 
 def _console() -> Console:

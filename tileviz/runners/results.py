@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.dtypes import dtype
+from tileviz.emulator.emulation import StaticAccess
 from tileviz.emulator.problems import Coordinates, Problem
 from tileviz.memory import Accesses
 from tileviz.runners.compare import AccessRow, compare
@@ -44,6 +45,7 @@ class Run:
         study: The study the kernel belongs to.
         arrays: Content of the outputs after the run, by name.
         measured: The measured accesses themselves, for figures.
+        static: Memory instructions in the compiled text, however often they ran.
         gpu: What else a GPU told, or None.
         note: What was done otherwise than asked, and why; "" for nothing.
     """
@@ -60,6 +62,7 @@ class Run:
     study: str = "kernel"
     arrays: Mapping[str, Array] = field(default_factory=dict)
     measured: tuple[Accesses, ...] = ()
+    static: tuple[StaticAccess, ...] = ()
     gpu: GpuReport | None = None
     note: str = ""
 
@@ -138,6 +141,7 @@ def judge_execution(
         traced_blocks=execution.traced_blocks,
         outputs=_summaries(kernel, execution.outputs),
         resources=execution.resources,
+        static=execution.static,
         timing=execution.timing,
         study=study,
         arrays=execution.outputs,
