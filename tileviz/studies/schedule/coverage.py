@@ -144,7 +144,12 @@ def _by_element(schedule: Schedule) -> tuple[Ints, Ints]:
     ys = np.unique(np.concatenate([*row_edges, base, top, bottom]))
     width = schedule.grid.problem[1]
     xs = np.unique(np.concatenate([np.arange(0, width, tile_n), [width], left, right]))
-    times = _times(np.searchsorted(ys, (top, bottom)), np.searchsorted(xs, (left, right)), ys, xs)
+    times = _times(
+        np.searchsorted(ys, np.stack([top, bottom])),
+        np.searchsorted(xs, np.stack([left, right])),
+        ys,
+        xs,
+    )
     plane = np.searchsorted(base, ys[:-1], side="right") - 1
     row = (ys[:-1] - base[plane]) // tile_m
 
@@ -158,9 +163,12 @@ def _by_element(schedule: Schedule) -> tuple[Ints, Ints]:
 
 def _times(rows: Ints, columns: Ints, ys: Ints, xs: Ints) -> Ints:
     """Return how many rectangles cover each cell between neighbouring edges."""
-    change = np.zeros((len(ys), len(xs)), np.int64)
-    for place, sign in enumerate((1, -1)):
-        np.add.at(change, (rows[place], columns[0]), sign)
-        np.add.at(change, (rows[place], columns[1]), -sign)
-    found: Ints = change.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
+    shape = len(ys), len(xs)
+    top, bottom = rows * len(xs)
+    left, right = columns
+    begins = np.concatenate([top + left, bottom + right])
+    ends = np.concatenate([top + right, bottom + left])
+    change = np.bincount(begins, minlength=shape[0] * shape[1])
+    change -= np.bincount(ends, minlength=shape[0] * shape[1])
+    found: Ints = change.reshape(shape).cumsum(axis=0).cumsum(axis=1)[:-1, :-1]
     return found

@@ -129,26 +129,22 @@ class Builder:
             header=self._header(),
             persistent=self.persistent,
             kind=KINDS[plan.design.dtype],
-            matrices=self._matrices(),
+            planes=plan.schedule.planes,
             index=Indices.of(tiling).texts(),
             add="atomic" if self.adds else "",
             **tiling.values(),
             **order_values(plan),
         )
 
-    def _matrices(self) -> str:
-        """Return the matrices of a task's batch or group; rows of A and C count through groups."""
-        batch = "static_cast<long long>(task.batch)"
-        b = f"b + {batch} * K * N" if self.plan.schedule.planes > 1 else "b"
-        if self.plan.design.batch == 1:
-            return f"a, {b}, c"
-        return f"a + {batch} * M * K, {b}, c + {batch} * M * N"
-
     def _header(self) -> list[str]:
         design = self.plan.design
         m, n, k = design.problem
-        settings = design.parameters.model_dump(mode="json", exclude={"order"})
-        words = ", ".join(f"{name} {value}" for name, value in settings.items())
+        settings = design.parameters.model_dump(mode="json")
+        words = ", ".join(
+            f"{name} {value}"
+            for name, value in settings.items()
+            if not isinstance(value, list) or len(value) < 3
+        )
         launch = f"{self.blocks} persistent blocks" if self.persistent else "one block a task"
         return [
             f"C[{m}, {n}] {'+=' if self.adds else '='} A[{m}, {k}] B[{k}, {n}], {design.dtype} in,"

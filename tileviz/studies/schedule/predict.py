@@ -20,8 +20,9 @@ Mask = NDArray[np.bool_]
 
 # Launches of up to this many threads are predicted whole; of bigger ones, one whole tile.
 PREDICTED_THREADS = 1 << 16
-# Above this many lanes only one K step is predicted; the comparison scales it.
+# Above these many lanes or K steps only one step is predicted; the comparison scales it.
 MAX_LANES = 1 << 22
+MAX_STEPS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +71,15 @@ class _Walk:
         """Return one run alone."""
         return _Walk(*(part[run : run + 1] for part in vars(self).values()))
 
+    def step_count(self, step: int) -> int:
+        """Return the number of staged steps of all runs."""
+        return int((-(-(self.k_end - self.k) // step)).sum())
+
     def steps(self, step: int) -> tuple[Ints, Ints]:
-        """Return run and first K element of every staged step."""
+        """Return run and first K element of every staged step, or of one where they are many."""
         counts = -(-(self.k_end - self.k) // step)
+        if counts.sum() > MAX_STEPS:
+            return np.zeros(1, np.int64), self.k[:1]
         run = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
         inside = np.arange(len(run), dtype=np.int64) - np.repeat(np.cumsum(counts) - counts, counts)
         return run, self.k[run] + inside * step
@@ -132,7 +139,7 @@ class _Predictor:
             yield self._accesses(
                 f"{name}_load", load * kind, inside & runs, "global", "ld", kind * width
             )
-            yield self._stored(name, width, index, runs, len(run))
+            yield self._stored(name, width, index, runs, walk.step_count(step))
 
     def _stored(self, name: str, width: int, index: Ints, runs: Mask, steps: int) -> Accesses:
         """Return the stores into shared memory of all steps, or of one where they are many."""
@@ -210,7 +217,7 @@ def predicted(
     made = _Predictor(
         plan, tiling, rendered.lines, Indices.of(tiling), constants(tiling, plan.design.problem)
     )
-    steps = len(walk.steps(tiling.step)[0])
+    steps = walk.step_count(tiling.step)
     return (*made.staged(walk), *made.read(steps), made.stored(walk, adds))
 
 
