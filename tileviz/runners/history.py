@@ -143,4 +143,5 @@ def find_recorded(design: Mapping[str, Any], folder: Path) -> tuple[Recording, R
 
 
 def _key(design: Mapping[str, Any]) -> str:
-    return json.dumps(design, sort_keys=True)
+    # Layouts are texts in which spaces are free.
+    return "".join(json.dumps(design, sort_keys=True).split())

@@ -22,6 +22,11 @@ def _status(name: str) -> RunnerStatus:
     return found[0] if found else RunnerStatus(name, False, "not part of this version")
 
 
+def has_gpu() -> bool:
+    """Return whether kernels can run on a GPU here."""
+    return _status("gpu").available
+
+
 def runner_summary() -> tuple[str, str]:
     """Return the best runner here and what it can do, for the sidebar."""
     if _status("gpu").available:

@@ -13,8 +13,10 @@ import streamlit as st
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.runners import On, RunnerStatus, run_kernel, warm
+from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
+from tileviz.ui.recorded import recorded
 from tileviz.ui.run_table import RunView, run_table
 
 # Threads only wait for the workers that run kernels; the workers have their own queue and limits.
@@ -73,13 +75,19 @@ class _Memory:
                 self.views.popitem(last=False)
 
 
-def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -> None:
+def run_panel(
+    name: str,
+    subject: Hashable,
+    make_kernel: Callable[[], Kernel],
+    design: Design | None = None,
+) -> None:
     """Draw the run controls beside the result.
 
     Args:
         name: The page, for keys.
         subject: What would run; a result is shown only for the subject it was made for.
         make_kernel: Makes the kernel when it is needed.
+        design: Where its run was recorded on a GPU and there is none here, that is shown too.
     """
     memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
     memory.settle()
@@ -89,6 +97,8 @@ def run_panel(name: str, subject: Hashable, make_kernel: Callable[[], Kernel]) -
         on = _controls(name, memory, subject, make_kernel)
     with right:
         _result(memory, subject, on)
+        if design is not None and not machine.has_gpu() and (kept := recorded(design)):
+            st.html(kept)
 
 
 def _controls(

@@ -272,4 +272,4 @@ def run_section(plan: PermutePlan, schedule: Schedule | None) -> None:
     if not code.source:
         st.html(html.empty("Nothing to run.", "There is no CUDA for this design."))
         return
-    run_panel("permute", (design, k), lambda: kernel_of(design, k))
+    run_panel("permute", (design, k), lambda: kernel_of(design, k), design)

@@ -203,4 +203,5 @@ def _run(design: ScheduleDesign, which: Which, persistent: bool, code: Code) -> 
         )
         st.html(html.empty("Not without a GPU.", note))
         return
-    run_panel("schedule", (design, which, persistent), lambda: kernel_of(design, which, persistent))
+    subject = (design, which, persistent)
+    run_panel("schedule", subject, lambda: kernel_of(design, which, persistent), design)
