@@ -68,6 +68,7 @@ STUDIES: dict[str, Study] = {
         Study("layout", "LayoutDesign", runnable=False),
         Study("kernel", "KernelDesign", runnable=True),
         Study("schedule", "ScheduleDesign", runnable=True),
+        Study("broadcast", "BroadcastDesign", runnable=True),
     )
 }
 
@@ -87,7 +88,8 @@ def make_design(document: Mapping[str, Any]) -> Design:
         >>> make_design({"study": "weave"})
         Traceback (most recent call last):
         ...
-        tileviz.errors.DesignError: study: must be one of permute, access, layout, kernel, schedule
+        tileviz.errors.DesignError: study: must be one of permute, access, layout, kernel, schedule,
+            broadcast
     """
     if not isinstance(document, Mapping):
         raise DesignError("", "a design is a JSON object", shown(document))

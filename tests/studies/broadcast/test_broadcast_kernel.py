@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tileviz.cuda import library
-from tileviz.cuda.kernel import Scalar
 from tileviz.memory import Accesses, judge
 from tileviz.runners import run_kernel
 from tileviz.studies.broadcast.design import BroadcastDesign
@@ -86,12 +85,18 @@ def run_and_check(decided: BroadcastPlan, version: Any, whole: bool | None = Non
 
 
 def repeated(made: Any, predicted: tuple[Accesses, ...], key: Any) -> bool:
-    """Whether threads load the same value in some of their steps: a compiler may merge these."""
+    """Whether a compiler may merge or delay loads that the text shows.
+
+    Threads may load the same value in some of their steps; and where as many vectors as single
+    elements are left, both conditions are one, and what they share is loaded behind it.
+    """
     names = {a.buffer for a in predicted if (a.line, a.op, a.bytes) == key}
     if not names <= set(made.design.names):
         return False
     schedule = made.schedule
     if isinstance(schedule, VectorSchedule):
+        if schedule.vectors == schedule.tail:
+            return True
         steps = schedule.plan.unroll * (not schedule.stationary)
     else:
         steps = schedule.serial
@@ -105,7 +110,7 @@ def test_ours_is_written_for_readers() -> None:
     source = kernel(planned([[192]], [64, 56, 56, 192], expression="batchnorm")).source
     assert "return fmaf((x - mean) * rsqrtf(var + EPSILON), scale, bias);" in source
     assert "const Pack mean_pack = mean_packs[at];" in source
-    assert "for (; i + 3 * STRIDE < vectors; i += 4 * STRIDE) {" in source
+    assert "for (; i + 3 * STRIDE < VECTORS; i += 4 * STRIDE) {" in source
     assert "@{" not in source and "\t" not in source
 
 
@@ -145,7 +150,15 @@ def test_the_text_does_not_depend_on_the_sample() -> None:
         decided = planned(operands, out)
         for version in VERSIONS:
             whole, part = (kernel(decided, version, w) for w in (True, False))
-            assert whole.source == part.source
+            lines = [
+                pair
+                for pair in zip(whole.source.split("\n"), part.source.split("\n"), strict=True)
+                if pair[0] != pair[1]
+            ]
+            assert all(
+                text.startswith("constexpr Index VECTORS") for pair in lines for text in pair
+            )
+            assert len(lines) == (version == "ours" and "VECTORS" in whole.source)
             assert part.buffers[0].count < whole.buffers[0].count
 
 
@@ -159,7 +172,7 @@ def test_64_bit_indices() -> None:
     decided = planned([[192]], [1 << 24, 192], dtype="int8")
     ours = kernel(decided, "ours")
     assert "using Index = unsigned long long;" in ours.source
-    assert [p.dtype for p in ours.parameters if isinstance(p, Scalar)] == ["uint64"]
+    assert "const Index first = Index(blockIdx.x) * 256 + threadIdx.x;" in ours.source
     assert "Index(blockIdx.x) * 1024 + threadIdx.x" in kernel(decided, "before").source
 
 

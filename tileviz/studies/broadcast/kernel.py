@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.cuda.expr import Var
-from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference, Scalar
+from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference
 from tileviz.cuda.templates import Rendered, render
+from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import Accesses
 from tileviz.studies.broadcast.axes import Merged, digits, position
 from tileviz.studies.broadcast.design import BroadcastDesign
@@ -27,8 +28,9 @@ from tileviz.studies.broadcast.vector import VectorSchedule
 from tileviz.studies.broadcast.vector_kernel import predict_vector, render_vector
 from tileviz.studies.errors import NotRunnable
 
-# Launches of up to this many threads are predicted whole, bigger ones by a sample of blocks.
+# Launches of up to this size are predicted whole, bigger ones by one block.
 PREDICTED_THREADS = 1 << 16
+PREDICTED_ELEMENTS = 1 << 21
 _CHUNK = 1 << 20
 
 Blocks = NDArray[np.int64]
@@ -65,13 +67,21 @@ class Prepared:
             return (THREADS, 1)
         return self.schedule.places.block
 
+    @property
+    def threads(self) -> int:
+        """Threads of the launch."""
+        return self.grid[0] * self.grid[1] * self.block[0] * self.block[1]
+
+    @property
+    def item_bytes(self) -> int:
+        """Bytes of an element."""
+        return dtype_of(self.design.dtype).bytes
+
     def blocks(self) -> Blocks:
         """Return the blocks that a prediction speaks of: all, or one in the middle."""
-        x, y = self.grid
-        threads = self.block[0] * self.block[1]
-        if x * y * threads <= PREDICTED_THREADS:
-            return np.arange(x * y)
-        return np.array([x * y // 2])
+        count = self.grid[0] * self.grid[1]
+        few = self.threads <= PREDICTED_THREADS and self.portion.elements <= PREDICTED_ELEMENTS
+        return np.arange(count) if few else np.array([count // 2])
 
     def predict(self, blocks: Blocks | None = None) -> tuple[Accesses, ...]:
         """Return the accesses of some blocks, from the expressions printed in the text.
@@ -124,8 +134,8 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
     Args:
         plan: A broadcast plan.
         version: ``before``, ``cinn`` or ``ours``.
-        whole: All of the design (True), a sample of blocks (False), or all where an emulator
-            manages that and else a sample (None). The text is the same.
+        whole: All of the design (True), a sample (False), or all where an emulator manages that
+            and else a sample (None). The text is the same, but for our own count of vectors.
 
     Raises:
         NotRunnable: The design has no such kernel, and why.
@@ -140,16 +150,12 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
     made = prepare(plan, version, whole)
     design, part = plan.design, made.portion
     values = ValueType.of(design.dtype)
-    parameters: list[Buffer | Scalar] = list(_buffers(design, part))
-    if isinstance(made.schedule, VectorSchedule) and not made.schedule.tiled:
-        kind = "uint64" if made.schedule.plan.wide else "uint32"
-        parameters.append(Scalar("n", kind, part.elements))
     return Kernel(
         source=made.rendered.source,
         entry="broadcast",
         grid=(*part.grid, 1),
         block=(*made.block, 1),
-        parameters=tuple(parameters),
+        parameters=_buffers(design, part),
         reference=_reference(design, part, values),
         host_reference=_host_reference(design, part),
         predicted=made.predict(),

@@ -1,6 +1,7 @@
 """How much of a design a kernel handles: all of it, or the first part where that is too big to run.
 
-A part is always the beginning of the flat output, cut so that the very same text is right for it.
+A part is always the beginning of the flat output. The general tactic and CINN's run some of their
+blocks, with the very same text; ours runs a smaller count of vectors.
 """
 
 from __future__ import annotations

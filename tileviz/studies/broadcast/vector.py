@@ -28,7 +28,7 @@ class VectorSchedule:
 
     Attributes:
         plan: The plan.
-        elements: Elements handled, at most the plan's: the kernel's parameter ``n``.
+        elements: Elements handled, at most the plan's.
         grid: Blocks launched for them.
     """
 
@@ -77,13 +77,22 @@ class VectorSchedule:
         return self.plan.grid * THREADS if self.stationary else THREADS
 
     @property
+    def alone(self) -> bool:
+        """Whether a thread has one vector and nothing else to do."""
+        return self.plan.unroll == 1 and not self.stationary and not self.tail
+
+    @property
     def leaves(self) -> bool:
         """Whether threads without a vector leave before they load what they keep."""
-        if self.tiled:
-            return self.plan.unroll == 1 and self.row_vectors % self.chunk != 0
-        return not self.stationary and any(
+        if self.alone:
+            return self.limit % self.chunk != 0
+        return self.plan.kind == "flat_fastdiv" and any(
             self.plan.kept(k) and how != "scalar" for k, how in enumerate(self.plan.how)
         )
+
+    def kept(self, operand: int) -> bool:
+        """Return whether an operand is loaded once, before the vectors, if there are any."""
+        return self.plan.kept(operand) and self.vectors > 0
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -189,11 +198,12 @@ class VectorSchedule:
 
     # -- evaluation --------------------------------------------------------------------------------
 
-    def walk(self, blocks: Index) -> Walk:
+    def walk(self, blocks: Index, most: int | None = None) -> Walk:
         """Return the vectors that some blocks handle.
 
         Args:
             blocks: Block numbers, int64 ``[block]``.
+            most: Only the first so many of a thread.
         """
         ids = blocks[:, None]
         thread = np.arange(THREADS, dtype=np.int64)
@@ -203,6 +213,7 @@ class VectorSchedule:
         steps = self.plan.unroll
         if self.stationary:
             steps = max(1, -(-(self.limit - int(first.min(initial=0))) // self.step))
+        steps = steps if most is None else min(steps, most)
         number = np.arange(steps, dtype=np.int64)[:, None]
         vector = first[:, None, :] + number * self.step
         inside = vector < self.limit
@@ -256,7 +267,7 @@ class Walk:
         single: Which are handled one by one.
         first: Each thread's first vector, int64 ``[block, thread]``.
         row: Each thread's row (row_tile), int64 ``[block, thread]``.
-        entered: Which threads come to their kept loads, bool ``[block, thread]``.
+        entered: Which threads come to what they keep for vectors, bool ``[block, thread]``.
     """
 
     vector: Index

@@ -42,12 +42,12 @@ def render_vector(design: BroadcastDesign, schedule: VectorSchedule, header: lis
     step = "STRIDE" if schedule.stationary else str(THREADS)
     names = design.names
     operands = [_operand(schedule, k, name) for k, name in enumerate(names)]
-    kept = [o for k, o in enumerate(operands) if plan.kept(k)]
+    kept = [o for k, o in enumerate(operands) if schedule.kept(k)]
     each = [o for k, o in enumerate(operands) if not plan.kept(k) and plan.how[k] != "elementwise"]
     values = ValueType.of(design.dtype)
     packed = [values.to_value("x_pack.v[u]"), *(values.to_value(_lane(o)) for o in operands)]
     # What is one value for all is at hand already.
-    tail = [k for k, how in enumerate(plan.how) if how != "scalar"]
+    tail = [k for k, how in enumerate(plan.how) if how != "scalar" or not schedule.vectors]
     single = [values.to_value("x[e]")]
     single += [
         values.to_value(f"{name}_{'tail' if k in tail else 'value'}")
@@ -66,9 +66,13 @@ def render_vector(design: BroadcastDesign, schedule: VectorSchedule, header: lis
         stride=schedule.step,
         stride_note=_stride_note(schedule),
         step=step,
-        limit=str(schedule.row_vectors) if schedule.tiled else "vectors",
+        limit=str(schedule.row_vectors) if schedule.tiled else "VECTORS",
+        vectors=schedule.vectors,
+        vectors_note=_vectors_note(schedule),
+        tiled=schedule.tiled,
         places=_places(schedule),
         leaves=schedule.leaves,
+        alone=schedule.alone,
         scalars=[o for o in kept if o["how"] == "scalar" and not schedule.tiled],
         kept=[o for o in kept if o["how"] != "scalar" or schedule.tiled],
         kept_note=_kept_note(schedule),
@@ -83,9 +87,9 @@ def render_vector(design: BroadcastDesign, schedule: VectorSchedule, header: lis
         packed=[
             name
             for name, how in zip(("x", *names), ("elementwise", *plan.how), strict=True)
-            if how in ("elementwise", "row_vector")
+            if how in ("elementwise", "row_vector") and schedule.vectors
         ],
-        tailed=not schedule.tiled,
+        tail_count=schedule.tail,
         tail=[{"name": names[k], "index": str(schedule.tail_index(k))} for k in tail],
     )
 
@@ -170,7 +174,7 @@ def _places(schedule: VectorSchedule) -> list[dict[str, str]]:
     found = [{"name": FIRST, "value": str(schedule.first)}]
     if schedule.tiled:
         return [{"name": ROW, "value": str(schedule.row)}, *found]
-    return [*found, {"name": "vectors", "value": f"n / {schedule.plan.vector}"}]
+    return found
 
 
 def _kept_locals(schedule: VectorSchedule, kept: list[dict[str, Any]]) -> list[dict[str, str]]:
@@ -191,6 +195,16 @@ def _vector_locals(schedule: VectorSchedule, each: list[dict[str, Any]]) -> list
         found.append({"name": f"column{suffix}", "value": f"{ELEMENT} - {row} * {run}"})
         found.append({"name": f"{LEFT}{suffix}", "value": f"{run} - column{suffix}"})
     return found
+
+
+def _vectors_note(schedule: VectorSchedule) -> str:
+    """Say what the vectors leave out: single elements, or the rest of a sampled output."""
+    tail = f"and {schedule.tail} single element{'s' * (schedule.tail > 1)}" if schedule.tail else ""
+    whole = schedule.plan.elements
+    if schedule.elements == whole:
+        return tail
+    sample = f"a sample: {schedule.elements} of {whole} elements"
+    return f"{tail}; {sample}" if tail else sample
 
 
 def _stride_note(schedule: VectorSchedule) -> str:
@@ -224,12 +238,12 @@ def predict_vector(
     maker = _Maker(design, rendered)
     found = list(_vectors(design, schedule, walk, maker))
     for k, name in enumerate(design.names):
-        if schedule.plan.kept(k):
+        if schedule.kept(k):
             found += _operand_loads(schedule, k, name, walk, None, maker)
         elif schedule.plan.how[k] != "elementwise":
             for part in (walk.batched, walk.single):
                 found += _operand_loads(schedule, k, name, walk, part, maker)
-    if not schedule.tiled:
+    if schedule.tail:
         found += _tail(design, schedule, walk, maker)
     return tuple(accesses for accesses in found if accesses.executions)
 
@@ -248,13 +262,15 @@ class _Maker:
         index = np.broadcast_to(element, active.shape).reshape(-1, LANES)
         mask = active.reshape(-1, LANES)
         used = mask.any(axis=1)
+        # What nobody executes may not stand in the text.
+        line = self._lines[mark] if used.any() else None
         return Accesses.of(
             np.where(mask, index, 0)[used] * self.width,
             active=mask[used],
             space="global",
             op=op,
             bytes=bytes,
-            line=self._lines[mark],
+            line=line,
             text=f"{name}[...]",
             buffer=name,
         )
@@ -281,7 +297,7 @@ def _operand_loads(
     values = schedule.values_at(walk, k, once=part is None)
     how = schedule.how(k)
     active = walk.entered if part is None else part
-    if how == "scalar" and not schedule.tiled:
+    if how == "scalar" and part is None and not schedule.alone:
         active = np.ones_like(active)
     if how == "wrapped_vector":
         yield from _wrapped(schedule, k, name, values, active, maker)
@@ -318,7 +334,7 @@ def _tail(
     active = walk.first < schedule.tail
     element = schedule.vectors * schedule.plan.vector + walk.first
     for k, name in enumerate(design.names):
-        if schedule.plan.how[k] == "scalar":
+        if schedule.kept(k) and schedule.plan.how[k] == "scalar":
             continue
         where = np.asarray(schedule.tail_index(k).evaluate({ELEMENT: element}))
         yield maker.make(where, active, "ld", name, f"{name}_tail", maker.width)
