@@ -89,6 +89,7 @@ def test_a_kernel_is_verified_timed_and_counted(on_gpu):
     assert run.gpu.ceiling_bytes_per_s > 0 and len(run.gpu.clocks_mhz) == 2
     assert {(row.line, row.op) for row in run.gpu.cycles} == {(4, "st"), (6, "ld")}
     assert run.gpu.checked.startswith("every access was checked")
+    assert "ptxas info" in run.gpu.log and "1024 bytes smem" in run.gpu.log
     stores = next(row for row in run.accesses if (row.line, row.space) == (4, "shared"))
     assert stores.measured.wavefronts == stores.measured.ideal  # from the emulator
 

@@ -189,3 +189,12 @@ def test_a_lost_or_leaking_context_retires_the_worker(device):
     assert session.leaking()
     with pytest.raises(ValueError, match="unknown operation"):
         service.handle({"op": "dance"}, [])
+
+
+def test_on_a_card_with_a_screen_a_launch_may_take_a_second(standin, quick):
+    device = standin.StandInDevice(replace(standin.FACTS, display=True))
+    settings = replace(quick, timing=False, limit_seconds=60.0)
+    answer, lost = Session(device).answer(Request((program("hang"),), settings, PROBES))
+    assert lost and answer.outcomes[0].problems[0].message.startswith(
+        "the kernel ran for more than 1 s"
+    )

@@ -32,6 +32,7 @@ class GpuReport:
         counters: Hardware counters, or None.
         counters_note: Why there are none.
         checked: What was checked before the launch.
+        log: What compiler and assembler said.
     """
 
     device: Facts
@@ -46,6 +47,7 @@ class GpuReport:
     counters: Counters | None = None
     counters_note: str = ""
     checked: str = ""
+    log: str = ""
 
     @property
     def timing(self) -> Timing | None:
@@ -75,6 +77,7 @@ def make_report(
     cycles: tuple[CycleRow, ...],
     calibration: dict[str, tuple[float, ...]],
     checked: str,
+    log: str,
 ) -> GpuReport:
     """Put one program's figures together."""
     timings = tuple(timing_of(series) for series in outcome.series)
@@ -93,4 +96,5 @@ def make_report(
         cycles=cycles,
         calibration=calibration,
         checked=checked,
+        log=log,
     )

@@ -26,6 +26,7 @@ from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
 
 _TRACE_BYTES = 128 << 20
+_MOST_LOG = 8000
 # What the emulator could not do says nothing of the kernel.
 _UNCHECKED = ("compile", "unsupported", "limit")
 # These are noted, and the kernel is safe to launch.
@@ -84,7 +85,7 @@ class GpuRunner:
         pool: WorkerPool | None = None,
         settings: Settings | None = None,
         count: bool = False,
-        check_seconds: float = 20.0,
+        check_seconds: float = 5.0,
     ) -> None:
         self._queue = queue or shared_queue()
         self._settings = settings or Settings()
@@ -242,6 +243,7 @@ class GpuRunner:
             cycles=study.rows(answer.cycles) if study is not None and counted else (),
             calibration=study.calibration(answer.cycles) if study is not None and counted else {},
             checked=item.checked,
+            log=item.compiled.log[:_MOST_LOG],
         )
         if self._count and not outcome.problems:
             read, note = counters.count(item.program)

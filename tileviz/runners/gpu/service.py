@@ -20,6 +20,7 @@ from tileviz.workers import process
 from tileviz.workers.wire import Array, Header
 
 _LEAK_BYTES = 256 << 20
+_DISPLAY_SECONDS = 1.0
 
 
 class Refused(Exception):
@@ -69,6 +70,9 @@ class Session:
 
     def answer(self, request: Request) -> tuple[Answer, bool]:
         """Run everything; also tell whether the context is lost."""
+        if self.device.facts.display:  # its driver ends longer launches, and the screen stands
+            limit = min(request.settings.limit_seconds, _DISPLAY_SECONDS)
+            request = replace(request, settings=replace(request.settings, limit_seconds=limit))
         loaded: list[Loaded] = []
         answer, lost = self._guarded(request, loaded)
         if not lost:  # freeing memory would wait for a kernel that never ends
