@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tileviz.figures.layouts import (
+from tileviz.figures.layout_views import (
     CLASSES,
     cell_text,
     cells_key,
     colouring,
     describe,
-    layout_map,
     map_size,
     most_columns,
-    thumbnail,
+    room_for,
 )
+from tileviz.figures.layouts import layout_map, thumbnail
 from tileviz.figures.tokens import IDLE, LIGHT, THEMES, Theme
 from tileviz.layouts import parse_layout
 from tileviz.studies.layout.forms import facts_of
@@ -159,10 +159,13 @@ def test_no_picture_is_wider_than_the_page(text: str) -> None:
         assert size.height <= 1500
 
 
-def test_left_margins_can_be_shared() -> None:
-    grid = logical_grid(PADDED)
-    assert map_size(grid, 60).left == 60
-    assert layout_map(grid, "place", LIGHT, left=60).layout.margin.l == 60
+def test_pictures_line_up_below_each_other() -> None:
+    pair = logical_grid(PADDED), physical_grid(parse_layout("S[(4, 32):(33, 1)] + 4096"))
+    room = room_for(pair, pair)
+    sizes = [map_size(grid, room) for grid in pair]
+    assert sizes[0].left == sizes[1].left > map_size(pair[0]).left
+    assert sizes[0].cell == sizes[1].cell
+    assert layout_map(pair[0], "place", LIGHT, room=room).layout.margin.l == room.left
 
 
 def test_the_description_says_what_collides_and_what_is_cut() -> None:

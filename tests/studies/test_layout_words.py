@@ -15,7 +15,7 @@ from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, Swizzle, TileLayout, parse_layout
 from tileviz.studies.layout.check import keeps_promise
 from tileviz.studies.layout.design import LayoutDesign, uses
-from tileviz.studies.layout.explain import facts_table, verdict
+from tileviz.studies.layout.explain import facts_table, tables, verdict
 from tileviz.studies.layout.forms import digits_table, facts_of, printed_forms, tvm_form
 from tileviz.studies.layout.plan import LayoutPlan, plan
 
@@ -80,6 +80,27 @@ def test_every_printed_form_reads_back(text: str) -> None:
     layout = parse_layout(text)
     for name, form in printed_forms(layout):
         assert parse_layout(form) == layout, name
+
+
+def test_cute_has_no_word_for_threads_copies_offsets_and_outer_swizzles() -> None:
+    for text in (
+        "S[8:4@laneid]",
+        "S[4:1] + R[2:4]",
+        "S[4:1] + 64",
+        "Swizzle(0, 1, 1, inner=False) o S[16:1]",
+    ):
+        assert [name for name, _ in printed_forms(parse_layout(text))] == ["short", "TVM"]
+    assert dict(printed_forms(parse_layout("S[(2, 4):(1, 2)]")))["CuTe"] == "(2,4):(1,2)"
+
+
+def test_the_terminal_shows_what_the_page_shows() -> None:
+    made = _plan(op="span", layout="S[(4, 32):(33, 1)]")
+    shown = {table.title: dict(row[:2] for row in table.rows) for table in tables(made)}
+    assert shown["printed forms"]["TVM"] == "T.TileLayout(T.S[(4, 32):(33, 1)])"
+    assert shown["facts"]["one-to-one"] == "yes"
+    assert shown["span"] == {"m": "131"}
+    refused = _plan(op="group", layout="S[32:1]", shape=[5])
+    assert [table.title for table in tables(refused)] == ["printed forms", "digits", "facts"]
 
 
 def test_the_table_of_digits_has_every_part() -> None:

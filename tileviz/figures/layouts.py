@@ -3,184 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from tileviz.figures.layout_views import (
+    BOTTOM,
+    OWN,
+    RIGHT,
+    TOP,
+    ColourBy,
+    Colouring,
+    MapSize,
+    Room,
+    cell_text,
+    colouring,
+    map_size,
+)
 from tileviz.figures.outline import outline
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.layouts import IntArray
-from tileviz.studies.layout.forms import Facts
 from tileviz.studies.layout.grid import MAX_NUMBERED, Grid, logical_grid
+from tileviz.studies.layout.physical import physical_grid
 from tileviz.studies.layout.plan import LayoutPlan
 
-ColourBy = Literal["place", "row"]
-Palette = Literal["order", "lanes"]
-
-CLASSES = 8
-_CHUNK_BYTES = 16
-# As wide as the page at 1280 pixels allows.
-_WIDEST = 960
-_NUMBERED_COLUMNS, _PLAIN_COLUMNS = 32, 128
-_MOST_TEXT_CELLS = 4096
-_THUMB_ROWS, _FOLD = 16, 32
-_TOP, _RIGHT, _BOTTOM = 17, 3, 3
-
-
-@dataclass(frozen=True, eq=False)
-class Colouring:
-    """The class of each cell, and what the classes mean.
-
-    Attributes:
-        classes: 0 to 7, ``IDLE`` where no element lives, int8 ``[row, column]``.
-        palette: Which of a theme's colours.
-        name: What the colours mean.
-        labels: What each class means.
-    """
-
-    classes: NDArray[np.int8]
-    palette: Palette
-    name: str
-    labels: tuple[str, ...]
-
-
-def colouring(grid: Grid, by: ColourBy) -> Colouring:
-    """Return a picture's colours; one element has the same colour in every picture.
-
-    Args:
-        grid: The picture.
-        by: ``place``: where the element lives (its banks, four by four; or its lane). ``row``: the
-            row of the logical tile that it belongs to.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> grid = logical_grid(TileLayout([(2, 33, "m"), (8, 1, "m")]))
-        >>> found = colouring(grid, "place")
-        >>> found.classes[1].tolist(), found.name, found.labels[1]
-        ([0, 0, 0, 1, 1, 1, 1, 2], 'Banks', '4–7')
-    """
-    palette: Palette = "order"
-    labels = tuple(map(str, range(CLASSES)))
-    if by == "row":
-        inner = grid.shape[-1] if len(grid.shape) > 1 else _FOLD
-        numbers = grid.element // inner
-        name = "Logical row, mod 8" if len(grid.shape) > 1 else f"Element ÷ {_FOLD}, mod 8"
-    elif grid.in_memory:
-        numbers = grid.byte // _CHUNK_BYTES
-        name = "Banks"
-        labels = tuple(f"{4 * index}–{4 * index + 3}" for index in range(CLASSES))
-    else:
-        numbers = grid.address[:, :, 0]
-        name, palette = f"{grid.axes[0]}, mod 8", "lanes"
-    classes = np.where(grid.element >= 0, numbers % CLASSES, IDLE).astype(np.int8)
-    return Colouring(classes, palette, name, labels)
-
-
-def most_columns(facts: Facts) -> int:
-    """Return how many columns a layout's logical picture has at most, so that its numbers fit.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> from tileviz.studies.layout.forms import facts_of
-        >>> most_columns(facts_of(TileLayout([(32, 1 << 20, "m"), (32, 1, "m")])))
-        18
-    """
-    if facts.size > MAX_NUMBERED:
-        return _PLAIN_COLUMNS
-    digits = [max(len(str(low)), len(str(high))) for _, low, high in facts.reach]
-    return max(min(_NUMBERED_COLUMNS, _WIDEST // _cell_width(sum(digits) + len(digits) - 1)), 1)
-
-
-def most_physical_columns(facts: Facts) -> int:
-    """Return how many columns a layout's physical picture has at most.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> from tileviz.studies.layout.forms import facts_of
-        >>> most_physical_columns(facts_of(TileLayout([(4096, 1, "m")])))
-        128
-    """
-    return _PLAIN_COLUMNS if facts.size > MAX_NUMBERED else _NUMBERED_COLUMNS
-
-
-def _cell_width(characters: int) -> int:
-    """Return the width of a cell for a text of 11 pixels: digits are 6 wide."""
-    return max(18, 6 * characters + 3)
-
-
-@dataclass(frozen=True)
-class MapSize:
-    """Pixels of a picture.
-
-    Attributes:
-        cell: Width and height of a cell.
-        left: Room for the row labels.
-        width: Of the whole picture; likewise ``height``.
-        numbered: Whether cells hold numbers.
-    """
-
-    cell: tuple[int, int]
-    left: int
-    width: int
-    height: int
-    numbered: bool
-
-
-def label_room(grid: Grid) -> int:
-    """Return the pixels that a picture's row labels need."""
-    return 12 + 6 * max(len(label) for label in grid.rows)
-
-
-def map_size(grid: Grid, left: int = 0) -> MapSize:
-    """Return the size of a picture: square cells where the numbers allow it.
-
-    Args:
-        grid: The picture.
-        left: Room for row labels, at least; so that pictures below each other line up.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> size = map_size(logical_grid(TileLayout([(4, 32, "m"), (32, 1, "m")])))
-        >>> size.cell, size.numbered
-        ((21, 21), True)
-    """
-    rows, columns = grid.element.shape
-    live = int((grid.element >= 0).sum())
-    longest = int(np.char.str_len(cell_text(grid)).max(initial=1))
-    wide = _cell_width(longest)
-    fits = columns * wide <= _WIDEST and grid.element.size <= _MOST_TEXT_CELLS
-    numbered = live <= MAX_NUMBERED and fits
-    if numbered:
-        wide = max(wide, 30 if columns <= 8 else 26 if columns <= 16 else 0)
-        cell = (wide, min(wide, 30 if rows <= 8 else 22))
-    else:
-        side = min(max(_WIDEST // columns, 7), 18, max(900 // rows, 7))
-        cell = (side, side)
-    left = max(left, label_room(grid))
-    width = left + columns * cell[0] + _RIGHT
-    return MapSize(cell, left, width, rows * cell[1] + _TOP + _BOTTOM, numbered)
-
-
-def cell_text(grid: Grid) -> NDArray[np.str_]:
-    """Return what each cell says: its address, or (physical) its element or how many meet.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> cell_text(logical_grid(TileLayout([(2, 4, "laneid"), (2, 1, "m")]))).tolist()
-        [['0·0', '0·1'], ['4·0', '4·1']]
-    """
-    if grid.kind == "physical":
-        many = np.char.add(grid.meets.astype(str), "×")
-        text = np.where(grid.meets > 1, many, grid.element.astype(str))
-    else:
-        text = grid.address[:, :, 0].astype(str)
-        for at in range(1, len(grid.axes)):
-            text = np.char.add(np.char.add(text, "·"), grid.address[:, :, at].astype(str))
-    return np.where(grid.element >= 0, text, "")
+_THUMB_ROWS = 16
 
 
 def layout_map(
@@ -188,7 +38,7 @@ def layout_map(
     by: ColourBy,
     theme: Theme,
     marked: NDArray[np.bool_] | None = None,
-    left: int = 0,
+    room: Room = OWN,
 ) -> go.Figure:
     """Return a picture of a layout.
 
@@ -197,7 +47,7 @@ def layout_map(
         by: What colours mean.
         theme: Colours.
         marked: Cells under discussion, to be outlined, bool ``[row, column]``.
-        left: Room for row labels, at least.
+        room: What it shares with other pictures.
 
     Example:
         >>> from tileviz.figures.tokens import LIGHT
@@ -206,7 +56,7 @@ def layout_map(
         >>> layout_map(grid, "place", LIGHT).layout.height
         80
     """
-    size = map_size(grid, left)
+    size = map_size(grid, room)
     found = colouring(grid, by)
     traces = [
         *_grounds(grid, found, size, theme),
@@ -224,7 +74,7 @@ def _frame(grid: Grid, size: MapSize, theme: Theme) -> dict[str, Any]:
     return {
         "template": None,
         "height": size.height,
-        "margin": {"l": size.left, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+        "margin": {"l": size.left, "r": RIGHT, "t": TOP, "b": BOTTOM},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "showlegend": False,
@@ -401,45 +251,8 @@ def _line(
     }
 
 
-def cells_key(grid: Grid) -> str:
-    """Return what rows, columns and numbers are, in a few words.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> cells_key(logical_grid(TileLayout([(2, 4, "laneid"), (2, 1, "m")])))
-        'rows: dim 0, columns: dim 1, cells: laneid·m'
-    """
-    if not map_size(grid).numbered:
-        return grid.note
-    held = "element" if grid.kind == "physical" else "·".join(grid.axes)
-    return f"{grid.note}, cells: {'address' if held == 'm' else held}"
-
-
-def describe(grid: Grid, facts: Facts) -> str:
-    """Return a sentence for people who cannot see the picture.
-
-    Example:
-        >>> from tileviz.layouts import TileLayout
-        >>> from tileviz.studies.layout.forms import facts_of
-        >>> padded = TileLayout([(4, 33, "m"), (32, 1, "m")])
-        >>> print(describe(logical_grid(padded), facts_of(padded)))
-        Logical picture: 4 rows by 32 columns, each cell an element with its address.
-        128 elements at addresses 0 to 130, 3 of them idle.
-    """
-    rows, columns = grid.element.shape
-    held = "an element with its address" if grid.kind == "logical" else "an address, its element"
-    elements = f"{facts.size} element{'s' * (facts.size != 1)}"
-    shared = f" {facts.collision}." if facts.collision is not None else ""
-    cut = f" {grid.left_out} are not drawn." if grid.left_out else ""
-    return (
-        f"{grid.kind.capitalize()} picture: {rows} row{'s' * (rows != 1)} by {columns} "
-        f"column{'s' * (columns != 1)}, each cell {held}. "
-        f"{elements} at {facts.addresses}.{shared}{cut}"
-    )
-
-
 def thumbnail(plan: LayoutPlan) -> str:
-    """Return a picture, as HTML, of the resulting layout's coordinates, coloured by place.
+    """Return a picture, as HTML, of the resulting layout: its coordinates, coloured by place.
 
     Example:
         >>> from tileviz.studies.registry import make_design
@@ -450,7 +263,11 @@ def thumbnail(plan: LayoutPlan) -> str:
     layout = plan.operand if plan.result is None else plan.result
     shape = plan.operand_shape if plan.result is None else plan.result_shape
     grid = logical_grid(layout, shape, element_bytes=plan.design.element_bytes)
+    if 1 < layout.replicas <= MAX_NUMBERED // layout.size:
+        # Copies show only where addresses are looked at.
+        grid = physical_grid(layout, shape, element_bytes=plan.design.element_bytes)
     found = colouring(grid, "place")
     palette = "lane" if found.palette == "lanes" else "order"
-    alt = f"{layout} by coordinate, coloured by {found.name.lower()}"
+    by = "coordinate" if grid.kind == "logical" else "address"
+    alt = f"{layout} by {by}, coloured by {found.name.lower()}"
     return thumbnail_html([found.classes[:_THUMB_ROWS]], alt, palette)

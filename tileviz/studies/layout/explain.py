@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileviz.studies.layout.check import keeps_promise
-from tileviz.studies.layout.forms import Facts, digits_table, facts_of
+from tileviz.studies.layout.forms import Facts, digits_table, facts_of, printed_forms
 from tileviz.studies.layout.grid import Layout
 from tileviz.studies.layout.plan import LayoutPlan
 from tileviz.studies.statement import Statement, TextTable
@@ -118,8 +118,14 @@ def facts_table(plan: LayoutPlan, layout: Layout, shape: tuple[int, ...]) -> Tex
 
 
 def tables(plan: LayoutPlan) -> tuple[TextTable, ...]:
-    """Return spans and the first addresses, for the terminal."""
-    found = []
+    """Return printed forms, parts, facts and the first addresses, for the terminal."""
+    layout = plan.operand if plan.result is None else plan.result
+    shape = plan.operand_shape if plan.result is None else plan.result_shape
+    found = [
+        TextTable("printed forms", ("notation", "text"), printed_forms(layout)),
+        digits_table(layout),
+        facts_table(plan, layout, shape),
+    ]
     if plan.value is not None:
         rows = tuple((axis, str(span)) for axis, span in plan.value.items())
         found.append(TextTable("span", ("axis", "elements"), rows))

@@ -30,8 +30,41 @@ def printed_forms(layout: Layout) -> tuple[tuple[str, str], ...]:
         ...     print(f"{name}: {text}")
         short: S[(4, 32):(33, 1)]
         TVM: T.TileLayout(T.S[(4, 32):(33, 1)])
+        CuTe: (4,32):(33,1)
     """
-    return (("short", str(layout)), ("TVM", tvm_form(layout)))
+    forms = [("short", str(layout)), ("TVM", tvm_form(layout))]
+    cute = cute_form(layout)
+    return (*forms, ("CuTe", cute)) if cute else tuple(forms)
+
+
+def cute_form(layout: Layout) -> str:
+    """Return the layout as a flat CuTe layout, one mode a digit; "" where CuTe has none.
+
+    CuTe has strides in memory only: no other axes, copies or offsets. Coordinates mean the same;
+    a single number does not, because CuTe's first mode runs fastest.
+
+    Example:
+        >>> from tileviz.layouts import Swizzle
+        >>> cute_form(ComposeLayout(Swizzle(2, 3, 3), TileLayout([(8, 32, "m"), (32, 1, "m")])))
+        'Sw<3,2,3> o (8,32):(32,1)'
+        >>> cute_form(TileLayout([(8, 4, "laneid")]))
+        ''
+    """
+    tile = layout.tile if isinstance(layout, ComposeLayout) else layout
+    if set(tile.axes) - {"m"} or tile.replica or any(value for _, value in tile.offset):
+        return ""
+    extents, strides = tile.extents or (1,), tile.strides or (0,)
+    text = f"{_mode(extents)}:{_mode(strides)}"
+    if not isinstance(layout, ComposeLayout):
+        return text
+    swizzle = layout.swizzle
+    if not swizzle.inner:
+        return ""
+    return f"Sw<{swizzle.swizzle_len},{swizzle.per_element},{swizzle.atom_len}> o {text}"
+
+
+def _mode(numbers: tuple[int, ...]) -> str:
+    return str(numbers[0]) if len(numbers) == 1 else f"({','.join(map(str, numbers))})"
 
 
 def tvm_form(layout: Layout) -> str:

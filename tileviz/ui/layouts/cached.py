@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from tileviz.figures.layouts import most_columns, most_physical_columns
+from tileviz.figures.layout_views import most_columns, most_physical_columns
 from tileviz.layouts import LayoutError
 from tileviz.studies.layout import explain
 from tileviz.studies.layout.design import LayoutDesign

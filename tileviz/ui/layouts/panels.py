@@ -10,15 +10,16 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from tileviz.figures.layouts import (
+from tileviz.figures.layout_views import (
     ColourBy,
+    Room,
     cells_key,
     colouring,
     describe,
-    label_room,
-    layout_map,
     map_size,
+    room_for,
 )
+from tileviz.figures.layouts import layout_map
 from tileviz.figures.tokens import PRINT, Theme
 from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
@@ -64,10 +65,12 @@ def body(plan: LayoutPlan) -> None:
 
 def _both(plan: LayoutPlan, parts: dict[Side, Shown], look: _Look) -> None:
     """Draw operand and result: side by side where both fit, else below each other."""
+    every = _grids(*parts.values())
     for kind in _KINDS:
+        room = room_for(every, [grid for grid in every if grid.kind == kind])
         with st.container(horizontal=True, gap="medium"):
             for side, part in parts.items():
-                _picture(plan, side, kind, part, look)
+                _picture(plan, side, kind, part, look, room)
     st.html(html.section("In print"))
     columns = st.columns(2, gap="medium")
     for column, (side, part) in zip(columns, parts.items(), strict=True):
@@ -79,19 +82,22 @@ def _both(plan: LayoutPlan, parts: dict[Side, Shown], look: _Look) -> None:
 
 def _alone(plan: LayoutPlan, part: Shown, look: _Look) -> None:
     """Draw one layout, with its printed forms beside it where there is room."""
-    width = max(map_size(grid, _left(part)).width for grid in _grids(part))
+    grids = _grids(part)
+    # Memory has 32 columns in both pictures; lanes and registers are written at greater length.
+    room = room_for(grids, grids if part.logical.in_memory else ())
+    width = max(map_size(grid, room).width for grid in grids)
     if width <= _WIDEST_BESIDE:
         with st.container(horizontal=True, gap="medium"):
             with st.container(width=max(width, _LEAST_TITLE)):
                 for kind in _KINDS:
-                    _picture(plan, "operand", kind, part, look)
+                    _picture(plan, "operand", kind, part, look, room)
             with st.container(width="stretch"):
                 _forms(part)
                 _digits(part)
                 _facts(part)
         return
     for kind in _KINDS:
-        _picture(plan, "operand", kind, part, look)
+        _picture(plan, "operand", kind, part, look, room)
     st.html(html.section("In print"))
     columns = st.columns(3, gap="medium")
     for column, draw in zip(columns, (_forms, _digits, _facts), strict=True):
@@ -102,11 +108,6 @@ def _alone(plan: LayoutPlan, part: Shown, look: _Look) -> None:
 def _grids(*parts: Shown) -> list[Grid]:
     every = [grid for part in parts for grid in (part.logical, part.physical)]
     return [grid for grid in every if grid is not None]
-
-
-def _left(part: Shown) -> int:
-    """Return the room for row labels that lets a layout's pictures line up."""
-    return max(map(label_room, _grids(part)))
 
 
 def _legend_row(plan: LayoutPlan, parts: dict[Side, Shown]) -> _Look:
@@ -156,7 +157,9 @@ def _marked(plan: LayoutPlan, side: Side, part: Shown) -> NDArray[np.bool_] | No
     return plan.region_elements if side == "operand" else None
 
 
-def _picture(plan: LayoutPlan, side: Side, kind: Kind, part: Shown, look: _Look) -> None:
+def _picture(
+    plan: LayoutPlan, side: Side, kind: Kind, part: Shown, look: _Look, room: Room
+) -> None:
     """Draw one picture in a column of its own width."""
     name = f"{_TITLES[side]}, {kind}" if plan.makes_another else kind.capitalize()
     grid = part.logical if kind == "logical" else part.physical
@@ -166,13 +169,12 @@ def _picture(plan: LayoutPlan, side: Side, kind: Kind, part: Shown, look: _Look)
             st.html(html.empty("Not drawn.", html.sentence(part.reason)))
         return
     marked = _marked(plan, side, part)
-    left = _left(part)
-    width = map_size(grid, left).width
+    width = map_size(grid, room).width
     cells = None if marked is None else grid.holds(marked)
     with st.container(width=max(width, _LEAST_TITLE)):
         st.html(html.panel(name, cells_key(grid)))
         st.plotly_chart(
-            layout_map(grid, look.by, look.theme, cells, left),
+            layout_map(grid, look.by, look.theme, cells, room),
             width=width,
             theme=None,
             key=f"layouts.map.{side}.{kind}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tileviz.figures.layouts import Colouring
+from tileviz.figures.layout_views import Colouring
 from tileviz.figures.tokens import Theme
 from tileviz.studies.statement import TextTable
 from tileviz.ui import html
