@@ -176,6 +176,14 @@ def test_64_bit_indices() -> None:
     assert "Index(blockIdx.x) * 1024 + threadIdx.x" in kernel(decided, "before").source
 
 
+def test_the_largest_designs_cost_nothing() -> None:
+    for operands, out in (([[1024]], [1 << 30, 1024]), ([[1 << 30, 1]], [1 << 30, 1024])):
+        decided = planned(operands, out, dtype="int8", sm_count=1)
+        for version in VERSIONS:
+            assert kernel(decided, version, whole=True).buffers[0].count == 1 << 40
+            assert kernel(decided, version).buffers[0].count <= 1 << 26
+
+
 @pytest.mark.parametrize(
     ("operands", "out", "fields", "version", "reason"),
     [

@@ -31,6 +31,7 @@ from tileviz.studies.errors import NotRunnable
 # Launches of up to this size are predicted whole, bigger ones by one block.
 PREDICTED_THREADS = 1 << 16
 PREDICTED_ELEMENTS = 1 << 21
+PREDICTED_SLOTS = 1 << 24
 _CHUNK = 1 << 20
 
 Blocks = NDArray[np.int64]
@@ -77,6 +78,15 @@ class Prepared:
         """Bytes of an element."""
         return dtype_of(self.design.dtype).bytes
 
+    @property
+    def slots(self) -> int:
+        """Most (thread, step) pairs of a block."""
+        if isinstance(self.schedule, VectorSchedule):
+            stride = self.grid[0] * THREADS
+            most = -(-self.schedule.vectors // stride) if self.schedule.stationary else 0
+            return THREADS * max(self.schedule.plan.unroll, most)
+        return self.schedule.threads * self.schedule.serial
+
     def blocks(self) -> Blocks:
         """Return the blocks that a prediction speaks of: all, or one in the middle."""
         count = self.grid[0] * self.grid[1]
@@ -88,8 +98,13 @@ class Prepared:
 
         Args:
             blocks: Linear block numbers (x fastest), int64 ``[block]``; None for `blocks`.
+
+        Returns:
+            The accesses; none where the blocks do too much to be followed.
         """
         wanted = self.blocks() if blocks is None else blocks
+        if len(wanted) * self.slots > PREDICTED_SLOTS:
+            return ()
         if isinstance(self.schedule, VectorSchedule):
             return predict_vector(self.design, self.schedule, self.rendered, wanted)
         return predict_scalar(self.design, self.schedule, self.rendered, wanted)

@@ -90,7 +90,7 @@ class ValueType:
         if self.name in _INTEGERS:
             # Sign extension first, as C++ converts.
             return flat.astype(np.int64).astype(self.array)
-        return flat.astype(self.array)
+        return flat.astype(self.array, copy=False)
 
     def rounded(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values of the arithmetic as stored elements."""
@@ -99,4 +99,4 @@ class ValueType:
             nearest = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
             return np.where(np.isnan(values), np.uint16(0x7FFF), nearest)
         with np.errstate(over="ignore", invalid="ignore"):
-            return values.astype(dtype_of(self.name).numpy)
+            return values.astype(dtype_of(self.name).numpy, copy=False)
