@@ -34,6 +34,7 @@ _LEFT, _RIGHT, _TOP, _BARS, _GAP, _LABELS, _BOTTOM = 52, 12, 26, 46, 52, 40, 8
 # Room inside the map's axes for the squares that mark what is read, and for thick lines.
 _MARKS, _EDGE = 18, 4
 _THUMB_ROWS, _THUMB_COLUMNS = 16, 32
+_MOST_ABOVE = 5
 
 
 def stops(plan: SchedulePlan, wave: int) -> tuple[int, ...]:
@@ -140,7 +141,7 @@ def order_figure(
     size = map_size(*order.shape)
     shown = [_Wave.of(plan, stop, batch, size) for stop in stops(plan, wave)]
     active = next(index for index, stop in enumerate(shown) if stop.wave == wave)
-    unit = Unit.of(max(_row_major(plan), *(stop.footprint for stop in shown)))
+    unit = Unit.of(max(stop.footprint for stop in shown))
     still = [*_bars(shown, unit, theme)]
     on_map = [*cells(plan, order, theme)]
     if size.small:
@@ -239,7 +240,11 @@ def _layout(
     width = map_width(size.rows, size.columns)
     height = _TOP + _BARS + _GAP + _LABELS + size.height + _BOTTOM
     row_major = row_major_bytes / unit.bytes
-    top = max(row_major, *(stop.footprint / unit.bytes for stop in shown))
+    highest = max(stop.footprint for stop in shown) / unit.bytes
+    # A line far above would flatten the bars; then only its number is written.
+    off_scale = row_major > _MOST_ABOVE * highest
+    top = highest if off_scale else max(row_major, highest)
+    beyond = ", above" if off_scale else ""
     axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
     tick = {"tickfont": {"size": 11, "color": theme.muted}}
     bars_right = (max(_LEFT + size.width, MAP_COLUMN - _RIGHT)) / width
@@ -313,7 +318,9 @@ def _layout(
             "tickcolor": "rgba(0,0,0,0)",
             **ticks(size.rows, size.cell[1], 14),
         },
-        "shapes": [
+        "shapes": []
+        if off_scale
+        else [
             {
                 "type": "line",
                 "xref": "x domain",
@@ -333,7 +340,10 @@ def _layout(
                 "left",
                 theme,
             ),
-            _note(f"row-major {_plain(row_major)}", bars_right, 1, "right", theme),
+            # Left of the button that saves the picture.
+            _note(
+                f"row-major {_plain(row_major)}{beyond}", bars_right - 34 / width, 1, "right", theme
+            ),
         ],
         **_controls(shown, active, width, height, bars_right, theme),
     }

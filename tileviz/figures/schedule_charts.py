@@ -179,7 +179,7 @@ def _end_labels(curves: Sequence[Curve]) -> list[tuple[str, float]]:
             groups.append([end])
     return [
         (
-            ", ".join(name for _, name in reversed(group)),
+            "<br>".join(name for _, name in reversed(group)),
             sum(rate for rate, _ in group) / len(group),
         )
         for group in groups
@@ -226,8 +226,9 @@ def shares_figure(shares: NDArray[np.float64], theme: Theme) -> go.Figure:
         "yaxis": _axis(
             theme,
             range=[0, max(top, 100) * 1.06],
-            tickvals=[0, 100],
-            ticktext=["0 %", "mean"],
+            # Far above the mean the two labels would touch.
+            tickvals=[0, 100] if top < 500 else [100],
+            ticktext=["0 %", "mean"] if top < 500 else ["mean"],
             showgrid=True,
             gridcolor=theme.border,
         ),

@@ -18,6 +18,13 @@ _TEXTS = ("problem", "tile", "batch", "l2", "dtype", "policy")
 # As many of a policy's parameters stand in the row; the others are behind it.
 _IN_ROW = 2
 _KEPT = ("offset", "direction")
+_LAST = "schedule.last_own"
+_HINTS = {
+    "order": "0,0; 0,1; ...",
+    "log_tile": "automatic",
+    "chunk": "none",
+    "group_m": "one group",
+}
 _OPTIONS = {"1": "Yes", "0": "No", "zn": "Zn", "nz": "Nz", "row": "Row", "column": "Column"}
 
 
@@ -67,6 +74,7 @@ def collect(form: ScheduleForm) -> ScheduleForm:
         text = st.session_state.get(own_key(field.name))
         fallback = before.get(field.name, field.default)
         own.append((field.name, fallback if text is None else str(text)))
+    st.session_state.setdefault(_LAST, {}).update(own)
     return ScheduleForm(**values, own=tuple(own))
 
 
@@ -80,9 +88,9 @@ def _load_preset() -> None:
 def _new_policy() -> None:
     """Give a new policy's parameters their defaults; strips keep their width and direction."""
     for field in own_fields(st.session_state[key("policy")]):
-        kept = field.name in _KEPT and own_key(field.name) in st.session_state
-        if not kept:
-            st.session_state[own_key(field.name)] = field.default
+        # Controls that were not drawn have lost their text; the last one is remembered apart.
+        text = st.session_state.get(_LAST, {}).get(field.name) if field.name in _KEPT else None
+        st.session_state[own_key(field.name)] = field.default if text is None else text
 
 
 def design_row() -> None:
@@ -130,7 +138,7 @@ def _room(field: OwnField) -> float:
     if field.name == "order":
         return 2.0
     if field.options:
-        return 1.25 if len(field.options) > 2 else 1.1
+        return 1.25 if len(field.options) > 2 or "column" in field.options else 1.1
     return 0.9 if len(field.label) < 12 else 1.2
 
 
@@ -149,9 +157,7 @@ def _own(field: OwnField) -> None:
 
 
 def _hint(field: OwnField) -> str:
-    if field.name == "order":
-        return "0,0; 0,1; ..."
-    return "none" if not field.default else ""
+    return _HINTS.get(field.name, "")
 
 
 def _option(value: str) -> str:

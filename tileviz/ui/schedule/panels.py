@@ -188,7 +188,8 @@ def _model(plan: SchedulePlan, found: Recommendation | None) -> None:
 
 def _curve(plan: SchedulePlan) -> None:
     sizes, rates = views.l2_curve(plan)
-    _, baseline = views.l2_curve(plan_of(plan.design.with_policy("row_major")))
+    missed = [plan.baseline.l2(size) for size in sizes.tolist()]
+    baseline = [one.hit_rate for one in missed if one is not None]
     curves = [Curve(tables.short_label(plan.design), tuple(rates))]
     if plan.design.policy != "row_major":
         curves.append(Curve("row-major", tuple(baseline), baseline=True))

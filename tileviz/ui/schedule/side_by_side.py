@@ -22,6 +22,8 @@ from tileviz.ui.schedule.panels import chart_theme
 
 _COMPARE, _COMPARE_WAS = "schedule.compare", "schedule.compare_was"
 _MOST = 4
+# Above this many tiles an order takes seconds to follow: fewer are compared unasked.
+_HEAVY = 1 << 18
 
 
 def section(plan: SchedulePlan, found: Recommendation | None) -> None:
@@ -41,7 +43,7 @@ def section(plan: SchedulePlan, found: Recommendation | None) -> None:
     columns = st.columns(_MOST, gap="medium")
     for column, label in zip(columns, chosen, strict=False):
         with column:
-            _small(known[label], plans[label])
+            _small(known[label], plans[label], plan)
     timings.control([other.design for other in plans.values() if isinstance(other, SchedulePlan)])
 
 
@@ -66,7 +68,8 @@ def _defaults(
     if found is not None:
         wanted.append(found.best.candidate.label)
     wanted += ["Triton GROUP_M 8", "CUTLASS 3.x AlongM 8", "Hilbert"]
-    default = list(dict.fromkeys(name for name in wanted if name in known))[:_MOST]
+    most = _MOST if plan.design.grid.tiles * plan.design.batch <= _HEAVY else 2
+    default = list(dict.fromkeys(name for name in wanted if name in known))[:most]
     now = st.session_state.get(_COMPARE)
     if now is None or now == st.session_state.get(_COMPARE_WAS):
         st.session_state[_COMPARE] = default
@@ -75,16 +78,18 @@ def _defaults(
         st.session_state[_COMPARE] = [name for name in now if name in known]
 
 
-def _small(candidate: Candidate, other: SchedulePlan | DesignError) -> None:
+def _small(candidate: Candidate, other: SchedulePlan | DesignError, shown: SchedulePlan) -> None:
     """Draw one order with its numbers."""
     if isinstance(other, DesignError):
         st.html(html.empty(f"{candidate.label}.", html.sentence(str(other))))
         return
     time = timings.timings().medians.get(other.design)
     measured = None if time is None else timings.words(time)
+    # What row-major costs is known already, as what the shown order is compared with.
+    metrics = shown.baseline if other.design.policy == "row_major" else other.metrics
     plain = not candidate.label.startswith("catlass")
     name = candidate.label[:1].upper() + candidate.label[1:] if plain else candidate.label
-    st.html(tables.small_title(name, other.metrics, measured))
+    st.html(tables.small_title(name, metrics, measured))
     st.plotly_chart(
         small_map(other, chart_theme()),
         width="stretch",

@@ -89,8 +89,8 @@ def short_label(design: ScheduleDesign) -> str:
     settings = design.parameters.model_dump(mode="json", exclude_none=True)
     if design.policy == "catlass":
         return f"{settings['direction'].capitalize()} {settings['offset']}"
-    shown = [str(value) for value in settings.values() if isinstance(value, int)]
-    return " ".join([design.chosen.title, *shown[:1]])
+    shown = [str(value) for value in settings.values() if type(value) is int]
+    return " ".join([design.chosen.title.removeprefix("CATLASS "), *shown[:1]])
 
 
 def short_candidate(candidate: Candidate) -> str:
