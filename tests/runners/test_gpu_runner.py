@@ -311,3 +311,15 @@ def test_probes_count_what_they_say():
     second = body.index("%clock64", first + 1)
     assert body[first:second].count("ld.volatile.shared.u32") == 8
     assert np.prod([8, 32]) == 256
+
+
+def test_cycles_that_were_not_counted_are_not_shown(gpu, monkeypatch):
+    real = gpu._queue.run
+
+    def uncounted(request, **options):
+        answer = real(request, **options)
+        return replace(answer, cycles=(0.0, *answer.cycles[1:]))
+
+    monkeypatch.setattr(gpu._queue, "run", uncounted)
+    run = judged(gpu, reverse())
+    assert run.verified is True and run.gpu.cycles == () and run.gpu.calibration == {}

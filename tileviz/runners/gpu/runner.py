@@ -234,7 +234,7 @@ class GpuRunner:
         outcome: Outcome,
         study: CycleStudy | None,
     ) -> Execution:
-        counted = study is not None and bool(answer.cycles)
+        counted = bool(answer.cycles) and min(answer.cycles) > 0
         report = make_report(
             facts,
             answer,

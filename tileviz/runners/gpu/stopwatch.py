@@ -181,11 +181,12 @@ class Stopwatch:
         return 1e3 * cycles / nanoseconds if nanoseconds else 0.0
 
     def _cycles(self, bench: Bench, scratch: _Scratch, pattern: CyclePattern) -> float:
-        """Return the cycles of one access, with the pipe kept full by several warps."""
+        """Return the cycles of one access, with the pipe kept full by several warps; 0 for none."""
         threads = 32 * _CYCLE_WARPS
         cycles = Pointer(scratch.small.address, 8 * threads)
         sink = Pointer(cycles.address + 4096, 4 * threads)
         where = Pointer(cycles.address + 8192, 4 * 32)
+        self._device.fill(cycles.address, 0, cycles.bytes)
         self._device.write(where.address, np.array(pattern.offsets, np.uint32))
         bench.once(self._probe(pattern.probe, (cycles, sink, where), threads))
         counted = self._device.read(cycles.address, cycles.bytes).view(np.uint64)
