@@ -233,6 +233,19 @@ def test_verdicts(fields: dict[str, Any], state: str, sentence: str) -> None:
     assert said.facts == "" or said.facts.endswith(".")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("S[(4, 32):(32, 1)]", "2 digits became 1; every element keeps its address."),
+        ("S[(4, 32):(33, 1)]", "It was canonical already; every element keeps its address."),
+        ("S[(4, 2):(1@warpid, 1@m)] + R[2:8@laneid]", "As many digits as before; every"),
+    ],
+)
+def test_what_canonicalize_changed(text: str, said: str) -> None:
+    made = _plan(op="canonicalize", layout=text, cuda_target=True)
+    assert verdict(made).facts.startswith(said)
+
+
 def test_a_slice_that_is_not_the_region_is_said_so() -> None:
     said = verdict(_plan(op="slice", layout=CARRY, shape=[24], region=[[7, 9]]))
     assert said.state == "attention"

@@ -174,7 +174,7 @@ def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) ->
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ({"layout": "S[(1024,1024):(1024,1)]"}, "more are not drawn"),
+        ({"layout": "S[(1024,1024):(1024,1)]"}, "1,032,192 more elements are not drawn"),
         ({"layout": "S[4:1]+R[1048576:4]"}, "Addresses 0 to 4194303."),
         ({"layout": "S[8:1]+R[1048576:4]"}, "at most 4194304 can be drawn"),
         ({"layout": "S[(2,2,2):(1099511627776@tx,1099511627776@bx,1@by)]"}, "spread too far"),

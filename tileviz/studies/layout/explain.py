@@ -71,9 +71,11 @@ def _promise(plan: LayoutPlan, held: bool | None) -> str:
     promise = _PROMISES[plan.design.op]
     if plan.design.op == "canonicalize":
         before, after = _digits(plan.operand), _digits(plan.result)
-        count = f"{before} digit{'s' * (before != 1)} became {after}" if after < before else ""
-        count = count or "It was canonical already"
-        return f"{count}; {promise}."
+        change = f"{before} digit{'s' * (before != 1)} became {after}"
+        if after == before:
+            same = str(plan.result) == str(plan.operand)
+            change = "It was canonical already" if same else "As many digits as before"
+        return f"{change}; {promise}."
     return f"Checked: {promise}."
 
 

@@ -183,7 +183,7 @@ def _picture(
         )
         if grid.left_out:
             what = "elements" if kind == "logical" else "addresses"
-            cut = f"{grid.left_out:,} {what} more are not drawn"
+            cut = f"{grid.left_out:,} more {what} are not drawn"
             st.html(f'<p class="tv-note">{cut}; a picture has {MAX_CELLS:,} cells.</p>')
 
 
