@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tileviz.cuda import library
+from tileviz.cuda.nvrtc import compile_ptx
 from tileviz.memory import Accesses, judge
 from tileviz.runners import run_kernel
 from tileviz.studies.broadcast.design import BroadcastDesign
@@ -256,7 +258,16 @@ FORMS: list[tuple[Any, Any]] = [
     ([[50, 1, 24]], [50, 3, 24]),  # a vector of every row
     ([[40, 1]], [40, 3]),  # rows shorter than a vector
     ([[1]], [3]),  # nothing but a tail
+    ([[8, 1, 256]], [8, 3, 256]),  # one vector a thread, and no tail
 ]
+
+
+@needs_nvrtc
+@pytest.mark.parametrize(("operands", "out"), FORMS, ids=str)
+def test_texts_compile_without_a_warning(operands: Any, out: Any) -> None:
+    for sm_count, version in itertools.product((1, 80), VERSIONS):
+        decided = planned(operands, out, sm_count=sm_count, expression="mul")
+        assert compile_ptx(kernel(decided, version).source).log.strip() == ""
 
 
 @needs_nvrtc

@@ -134,7 +134,9 @@ def _ours(plan: Ours, whole: bool) -> Portion:
         return Portion(blocks * chunk, n, (blocks, 1))
     if blocks >= plan.grid:
         return Portion(n, n, (plan.grid, 1))
-    return Portion(blocks * chunk - vector + plan.tail, n, (blocks, 1))
+    # The last block is full, or not, as that of the whole is.
+    missing = 0 if n % chunk == 0 else vector - plan.tail
+    return Portion(blocks * chunk - missing, n, (blocks, 1))
 
 
 def _general(tactic: General, n: int, whole: bool) -> Portion:
