@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tileviz.errors import DesignError
@@ -62,16 +64,23 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
         seed: Seed of the inputs.
 
     Returns:
-        The plan and the run.
+        The plan and the run. Where a study has a smaller design that shows the same on the
+        emulator (a tile order on the same grid of smaller tiles), that one runs, and the run's
+        ``note`` says so.
 
     Raises:
         DesignError: The study generates no CUDA, or no such runner is available.
         NotRunnable: The design has no kernel; the message says why.
     """
-    from tileviz.runners import run_kernel
+    from tileviz.runners import run_kernel, select_runner
 
     planned = plan(of)
-    return planned, run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
+    small = study_of(of).emulated(of) if select_runner(on).name == "emulator" else of
+    if small == of:
+        return planned, run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
+    done = run_kernel(_kernel(small, plan(small)), on=on, seed=seed, study=of.study)
+    instead = f"too large for the emulator; ran instead: {json.dumps(small.document())}"
+    return planned, replace(done, note="; ".join(filter(None, (done.note, instead))))
 
 
 def _kernel(of: Design, planned: Any) -> Kernel:

@@ -22,11 +22,13 @@ class Study:
         name: What ``study`` says in a design document.
         design_class: Name of the design class in the study's ``design`` module.
         runnable: Whether the study has a ``kernel`` module.
+        shrinks: Whether its ``proof`` module has a smaller design for the emulator.
     """
 
     name: str
     design_class: str
     runnable: bool
+    shrinks: bool = False
 
     def _module(self, part: str) -> Any:
         return import_module(f"tileviz.studies.{self.name}.{part}")
@@ -53,6 +55,18 @@ class Study:
         """The study's ``link`` module: ``PAGE`` and the ``KEYS`` of its links."""
         return self._module("link")
 
+    def emulated(self, design: Any) -> Design:
+        """Return what the emulator runs for a design: itself, or a smaller one that shows the same.
+
+        Raises:
+            NotRunnable: The design is too large, and there is no smaller one.
+        """
+        if not self.shrinks:
+            of: Design = design
+            return of
+        small: Design = self._module("proof").emulated(design)
+        return small
+
     @property
     def kernel(self) -> Callable[..., Any]:
         """The study's ``kernel(plan)``."""
@@ -67,7 +81,7 @@ STUDIES: dict[str, Study] = {
         Study("access", "AccessDesign", runnable=True),
         Study("layout", "LayoutDesign", runnable=False),
         Study("kernel", "KernelDesign", runnable=True),
-        Study("schedule", "ScheduleDesign", runnable=True),
+        Study("schedule", "ScheduleDesign", runnable=True, shrinks=True),
         Study("broadcast", "BroadcastDesign", runnable=True),
     )
 }

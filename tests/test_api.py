@@ -1,0 +1,39 @@
+"""One call each: the same numbers for pages, shell and scripts."""
+
+from __future__ import annotations
+
+import pytest
+
+import tileviz as tv
+from tileviz.studies.registry import STUDIES, presets
+
+
+def test_a_large_schedule_runs_as_the_same_grid_of_small_tiles() -> None:
+    preset = next(found for found in presets() if found.name == "schedule-ragged")
+    plan, run = tv.run(preset.design, on="emulator")
+    assert plan.design == preset.design
+    assert run.verified
+    assert "too large for the emulator" in run.note
+    assert '"tile": [8, 8, 8]' in run.note
+
+
+def test_a_small_design_runs_as_it_is() -> None:
+    _, run = tv.run(tv.design(study="access", bytes=4, addresses=[0, 128, None, 4]), on="emulator")
+    assert run.verified
+    assert run.note == ""
+
+
+def test_a_study_without_cuda_says_so() -> None:
+    with pytest.raises(tv.DesignError, match="generates no CUDA"):
+        tv.run(tv.design(study="layout", layout="S[4:1]"))
+
+
+def test_every_study_has_presets_or_is_the_users_own() -> None:
+    shown = {preset.study for preset in presets()}
+    assert shown == set(STUDIES) - {"kernel"}
+
+
+def test_importing_names_lazily() -> None:
+    assert set(dir(tv)) >= {"design", "plan", "kernel", "run", "parse_layout", "TileLayout"}
+    with pytest.raises(AttributeError, match="no attribute 'weave'"):
+        tv.weave  # noqa: B018
