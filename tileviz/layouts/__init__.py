@@ -11,6 +11,15 @@ from tileviz.layouts.algebra import (
 )
 from tileviz.layouts.atoms import mma_shared, mma_swizzle, tcgen05_atom, tmem_datapath, wg_local
 from tileviz.layouts.axes import AXES, Axis, LayoutError, axis
+from tileviz.layouts.cute import CuteLayout, SwizzledCute, parse_cute
+from tileviz.layouts.cute_conversions import (
+    Tiled,
+    cute_of_tile,
+    layout_of_matrix,
+    matrix_of,
+    tile_of_cute,
+    tile_of_thread_values,
+)
 from tileviz.layouts.injectivity import Collision, injectivity_collision
 from tileviz.layouts.notation import format_layout, parse_layout
 from tileviz.layouts.swizzle import ComposeLayout, Swizzle
@@ -32,14 +41,18 @@ __all__ = [
     "Axis",
     "Collision",
     "ComposeLayout",
+    "CuteLayout",
     "IntArray",
     "Iter",
     "LayoutError",
     "Swizzle",
+    "SwizzledCute",
     "TileLayout",
+    "Tiled",
     "axis",
     "broadcast",
     "canonicalize",
+    "cute_of_tile",
     "direct_sum",
     "format_layout",
     "group",
@@ -48,9 +61,12 @@ __all__ = [
     "injectivity_collision",
     "is_tile_inner",
     "is_tile_outer",
+    "layout_of_matrix",
+    "matrix_of",
     "mma_shared",
     "mma_swizzle",
     "pack",
+    "parse_cute",
     "parse_layout",
     "region_addresses",
     "row_major",
@@ -59,6 +75,8 @@ __all__ = [
     "storage",
     "tcgen05_atom",
     "tile",
+    "tile_of_cute",
+    "tile_of_thread_values",
     "tile_to",
     "tmem_datapath",
     "unpack",

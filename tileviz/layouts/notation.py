@@ -1,8 +1,8 @@
 """The text form of layouts: ``S[(4, 32):(32, 1)] + R[2:4@warpid] + 5@warpid``.
 
 The grammar is that of the interface document: the reference's own notation (with or without its
-``T.`` prefixes and ``TileLayout(...)``), swizzles in the reference's letters or in CuTe's, and flat
-CuTe layouts. Where the reference drops text silently, this parser refuses with a message.
+``T.`` prefixes and ``TileLayout(...)``), swizzles in the reference's letters or in CuTe's, and CuTe
+layouts. Where the reference drops text silently, this parser refuses with a message.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from tileviz.errors import DesignError
 from tileviz.layouts.axes import AXES, LayoutError, unknown_axis
+from tileviz.layouts.cute import cute_of
 from tileviz.layouts.swizzle import ComposeLayout, Swizzle
 from tileviz.layouts.tile_layout import Iter, TileLayout
 from tileviz.layouts.tokens import MAX_STRIDE, Tokens
@@ -40,6 +41,8 @@ def parse_layout(text: object, field: str = "layout") -> TileLayout | ComposeLay
         S[(8, 4):(4@laneid, 1)]
         >>> print(parse_layout("Sw<3,4,3> o S[8,64]"), parse_layout("64 + S[16]"))
         Swizzle(4, 3, 3) o S[(8, 64):(64, 1)] S[16:1] + 64
+        >>> print(parse_layout("((2, 4), 8):((1, 16), 2)"))
+        S[(4, 2, 8):(16, 1, 2)]
         >>> parse_layout("S[(4, 32]")
         Traceback (most recent call last):
         tileviz.errors.DesignError: layout: expected ")" before "]"
@@ -134,6 +137,9 @@ class _Parser(Tokens):
         inner = self.inner(close) if name != "Sw" else True
         self.expect(close)
         order = (letters[1], letters[0], letters[2]) if name == "Sw" else letters
+        if name == "Sw" and letters[2] < 0:
+            # CuTe's negative S is the outer form.
+            order, inner = (order[0], order[1], -letters[2]), False
         swizzle = self.swizzle(order, inner, start)
         if name == "SwizzleLayout":
             if swizzle.size > MAX_ELEMENTS:
@@ -194,28 +200,12 @@ class _Parser(Tokens):
         return False
 
     def cute(self) -> TileLayout:
-        """Parse a flat CuTe layout: every mode is one dimension."""
+        """Parse a CuTe layout: every mode is one dimension, its digits slowest first."""
         start = self.at
-        extents = self.cute_tuple()
-        self.expect(":")
-        strides = self.cute_tuple()
-        pairs = [(value, "m", self.at) for value in strides]
-        return TileLayout(self.iters([(value, start) for value in extents], pairs, start))
-
-    def cute_tuple(self) -> list[int]:
-        if not self.take("("):
-            return [self.integer()]
-        values = []
-        while True:
-            if self.kinds[self.at] == "(":
-                raise self.error(
-                    "nested CuTe layouts are not read; write the modes flat, such as (4, 32):(1, 4)"
-                )
-            values.append(self.integer())
-            if not self.take(","):
-                break
-        self.expect(")")
-        return values
+        layout = cute_of(self)
+        digits = [digit for mode in layout.modes for digit in reversed(mode.digits)]
+        extents = [(extent, start) for extent, _ in digits]
+        return TileLayout(self.iters(extents, [(step, "m", start) for _, step in digits], start))
 
     def sum_layout(self) -> TileLayout:
         start = self.at
