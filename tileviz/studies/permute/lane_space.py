@@ -51,11 +51,11 @@ class _Candidate(NamedTuple):
 _HALVES = (0x55555555, 0x33333333, 0x0F0F0F0F, 0x00FF00FF, 0x0000FFFF)
 
 
-def _grown(members: int, vector: int) -> int:
+def subspace_with(members: int, vector: int) -> int:
     """Return the subspace spanned by a subspace and a vector, as a bit a member.
 
     Example:
-        >>> bin(_grown(_grown(0b1, 1), 2))
+        >>> bin(subspace_with(subspace_with(0b1, 1), 2))
         '0b1111'
     """
     moved = members
@@ -159,7 +159,7 @@ def _search(
             if read >> source & 1 or write >> target & 1:
                 continue
             chosen.append(vector)
-            if extend(index + 1, _grown(read, source), _grown(write, target)):
+            if extend(index + 1, subspace_with(read, source), subspace_with(write, target)):
                 return True
             chosen.pop()
         return False

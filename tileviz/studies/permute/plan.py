@@ -195,11 +195,14 @@ def _phases(
     width = dtype_of(design.tile_dtype("src")).bytes
     shape = offsets.shape[:3]
     everyone = None if active is None else np.broadcast_to(active, offsets.shape)
-    # Loads and stores of at most a word follow one rule, so one call judges both.
-    together = width <= BANK_BYTES or design.space == "global"
+    # Where no two lanes want one word, loads and stores follow one rule, whether words merge or
+    # not; the rule that does not look for equal words is the quickest.
+    distinct = active is None and width >= BANK_BYTES
+    together = distinct or width <= BANK_BYTES or design.space == "global"
     halves = [slice(0, 2)] if together else [slice(0, 1), slice(1, 2)]
+    ops = ("ldgsts.ca", "") if distinct and design.space == "shared" else ("ld", "st")
     costs, ideals, ways = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for half, op in zip(halves, ("ld", "st"), strict=False):
+    for half, op in zip(halves, ops, strict=False):
         mask = None if everyone is None else everyone[half].reshape(-1, LANES)
         addresses = (offsets[half] * width).reshape(-1, LANES)
         verdict = judge(Accesses.of(addresses, space=design.space, op=op, bytes=width, active=mask))

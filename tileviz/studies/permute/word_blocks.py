@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -26,12 +27,12 @@ from tileviz.layouts.f2 import (
     sum_table,
 )
 from tileviz.memory import BANK_BYTES, BANKS, LANES
-from tileviz.studies.permute.lane_space import LaneSpace
+from tileviz.studies.permute.lane_space import LaneSpace, subspace_with
 from tileviz.studies.permute.moves import Move
 
 _LANE_BITS = LANES.bit_length() - 1
 # Combinations tried before the search gives up; the layouts that people use need about a hundred.
-_PATIENCE = 4000
+_PATIENCE = 2000
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def word_blocks(move: Move) -> WordBlocks | None:
     source_words = tuple(bit for bit in target.inside if bit not in source.inside)
     target_words = tuple(bit for bit in source.inside if bit not in target.inside)
     inside = {*source.inside, *target.inside}
-    outside = [bit for bit in range(bits) if bit not in inside]
+    outside = tuple(bit for bit in range(bits) if bit not in inside)
     lanes = _lanes(source, target, outside, source_words, target_words)
     if lanes is None:
         return None
@@ -136,14 +137,21 @@ def _side(offsets: NDArray[np.int64], size: int) -> _Side | None:
 Choice = tuple[int, int, int]
 
 
+@lru_cache(maxsize=1024)
 def _lanes(
     source: _Side,
     target: _Side,
-    outside: Sequence[int],
-    source_words: Sequence[int],
-    target_words: Sequence[int],
-) -> list[Choice] | None:
+    outside: tuple[int, ...],
+    source_words: tuple[int, ...],
+    target_words: tuple[int, ...],
+) -> tuple[Choice, ...] | None:
     """Return, per lane bit, the block vector and both twists; no two lanes share a bank."""
+    reach = [
+        Span([side.banks[bit] for bit in (*outside, *words)]).dimension
+        for side, words in ((source, source_words), (target, target_words))
+    ]
+    if len(outside) < _LANE_BITS or min(reach) < _LANE_BITS:
+        return None
     choices = [
         (block, twist, other)
         for block in _vectors(outside)
@@ -162,7 +170,7 @@ def _lanes(
     patience = _PATIENCE
     chosen: list[int] = []
 
-    def extend(start: int, blocks: Span, read: Span, write: Span) -> bool:
+    def extend(start: int, blocks: Span, read: int, write: int) -> bool:
         nonlocal patience
         if len(chosen) == _LANE_BITS:
             return True
@@ -171,21 +179,22 @@ def _lanes(
             if patience < 0:
                 return False
             block, bank, other = images[index]
-            if not bank or not other:
+            if read >> bank & 1 or write >> other & 1:
                 continue
-            grown = blocks.extended(block), read.extended(bank), write.extended(other)
-            if grown[0] is None or grown[1] is None or grown[2] is None:
+            grown = blocks.extended(block)
+            if grown is None:
                 continue
             chosen.append(index)
-            if extend(index + 1, grown[0], grown[1], grown[2]):
+            if extend(index + 1, grown, subspace_with(read, bank), subspace_with(write, other)):
                 return True
             chosen.pop()
         return False
 
-    if not extend(0, Span(), Span(), Span()):
+    # The subspace {0} has one member.
+    if not extend(0, Span(), 1, 1):
         return None
     found = [choices[index] for index in chosen]
-    return sorted(found, key=lambda choice: (choice[0] & -choice[0], choice))
+    return tuple(sorted(found, key=lambda choice: (choice[0] & -choice[0], choice)))
 
 
 def _vectors(bits: Sequence[int]) -> Iterator[int]:
