@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from tileviz.memory import judge
 from tileviz.studies.design import validated
+from tileviz.studies.permute import explain
+from tileviz.studies.permute.alternatives import alternatives
 from tileviz.studies.permute.colouring import colour_edges, group_elements, perfect_matching
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.lane_space import lane_space
@@ -211,6 +213,42 @@ def test_global_memory_counts_sectors() -> None:
     assert ours is not None and ours.kind == "f2"
     best = min(schedule.cost for schedule in decided.schedules)
     assert ours.schedule.cost == 384 < best == 1152
+
+
+def test_alternatives_cost_more_or_take_memory() -> None:
+    decided = transpose(8, 16, "float32")
+    plain, padded, staged = alternatives(decided)
+    assert (plain.read, plain.write, plain.extra_bytes) == (4, 16, 0)
+    assert (padded.write, padded.layout) == (4, "S[(8, 16):(1, 10)]")
+    again = planned(decided.design.src.layout, padded.layout)
+    assert again.schedules[0].write.cost == padded.write
+    assert staged.read + staged.write == 2 * decided.ours.schedule.cost
+    assert alternatives(transpose(8, 16, "float32", space="global")) == ()
+
+
+def test_words_of_a_plan() -> None:
+    declined = transpose(8, 16, "float32")
+    assert explain.verdict(declined).facts == "Best k needs 4 + 8."
+    card = explain.cards(declined)[2]
+    assert (card.who, card.outcome) == ("Ours · F2 formula", "4 + 4 wavefronts, excess 0")
+    assert [row.label for row in explain.k_rows(declined)] == ["0", "1", "2", "ours", "ideal"]
+    assert "meets both kernels only in 0" in explain.why(declined)
+    rejected = transpose(4, 48, "float32")
+    said = explain.verdict(rejected)
+    assert said.sentence == (
+        "The reference rejects this; our schedule is conflict-free with 6 + 6 wavefronts."
+    )
+    assert explain.cards(rejected)[2].evidence == "Proof: maximum degree 6, six perfect matchings"
+    assert "always splits into 6 perfect matchings" in explain.why(rejected)
+    assert explain.formulas(rejected)[-1] == ("Table", "192 entries a side, 384 bytes")
+    table = explain.placements(rejected)
+    assert table is not None and len(table.rows) == 6
+    torn = transpose(32, 32, "float16")
+    assert "permutes their bytes in registers" in explain.why(torn)
+    for decided in (declined, rejected, torn):
+        for phase in ("read", "write"):
+            rows = explain.cell_bits(decided, "ours", phase, 9, 1)
+            assert 0 <= rows[-1].value < 32
 
 
 @settings(max_examples=300, deadline=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tileviz.studies.permute.alternatives import Alternative, alternatives
 from tileviz.studies.permute.plan import PermutePlan, Schedule
 from tileviz.studies.permute.reasons import BitRow, cell_bits, formulas, sentence, unit, why
 from tileviz.studies.permute.reference import REASONS
@@ -11,9 +12,11 @@ from tileviz.studies.permute.schedule import Ours, OwnSchedule, XorSchedule
 from tileviz.studies.statement import State, Statement, TextTable
 
 __all__ = [
+    "Alternative",
     "BitRow",
     "Card",
     "KRow",
+    "alternatives",
     "cards",
     "cell_bits",
     "formulas",
@@ -299,6 +302,14 @@ def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
             for row in rows
         )
         found.append(TextTable("every k, per warp and stage", columns, body))
+    others = alternatives(plan)
+    if others:
+        heads = ("instead", "read", "write", "extra bytes", "note")
+        ways = tuple(
+            (way.name, str(way.read), str(way.write), str(way.extra_bytes), way.note)
+            for way in others
+        )
+        found.append(TextTable("the classic ways, in wavefronts", heads, ways))
     return tuple(found)
 
 

@@ -112,9 +112,8 @@ def _table_rows(source: str, schedule: OwnSchedule) -> list[tuple[str, str]]:
             rows.append(("Read", text.split(" = ", 1)[1]))
         elif text.endswith(("= reg[r]", "= reg")) and "_AT[" in text:
             rows.append(("Write", text.split(" = ", 1)[0]))
-    size = {"char": 1, "short": 2}.get(
-        next((line.split()[2] for line in source.splitlines() if " SRC_AT[" in line), ""), 4
-    )
+    kind = next((line for line in source.splitlines() if " SRC_AT[" in line), "")
+    size = 1 if " char SRC_AT[" in kind else 2 if " short SRC_AT[" in kind else 4
     entries = schedule.elements.size
     rows.append(("Table", f"{entries} entries a side, {2 * entries * size} bytes"))
     return rows
