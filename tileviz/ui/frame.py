@@ -55,6 +55,15 @@ PAGES: tuple[Page, ...] = (
         "rate, the balance, and every offset and direction compared.",
     ),
     Page(
+        "pages/3_Broadcast.py",
+        "Broadcast",
+        ":material/call_split:",
+        group="Studies",
+        study="broadcast",
+        purpose="A small tensor meets a large one: CINN's decision step by step, how often each "
+        "thread loads a value, three kernels, and a run.",
+    ),
+    Page(
         "pages/5_Layouts.py",
         "Layouts",
         ":material/dataset:",

@@ -10,9 +10,11 @@ from itertools import zip_longest
 import streamlit as st
 
 from tileviz.export.links import to_query
+from tileviz.figures.broadcast import thumbnail as broadcast_thumbnail
 from tileviz.figures.layouts import thumbnail as layout_thumbnail
 from tileviz.figures.permute import thumbnail
 from tileviz.figures.schedule import thumbnail as order_thumbnail
+from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
@@ -20,6 +22,8 @@ from tileviz.studies.permute.plan import Schedule
 from tileviz.studies.registry import Preset, presets
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.ui import frame, html, machine
+from tileviz.ui.broadcast.cached import one_number as broadcast_number
+from tileviz.ui.broadcast.cached import picture_of as broadcast_picture
 from tileviz.ui.layouts.cached import one_number as layout_number
 from tileviz.ui.layouts.cached import plan_of as layout_plan
 from tileviz.ui.permute.cached import plan_of
@@ -119,9 +123,17 @@ def _layout_summary(preset: Preset) -> Summary:
     return Summary(layout_thumbnail(layout_plan(design)), layout_number(design))
 
 
+def _broadcast_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, BroadcastDesign)
+    before, after = (broadcast_picture(design, version, 0, 0) for version in ("before", "ours"))
+    return Summary(broadcast_thumbnail(before, after), broadcast_number(design))
+
+
 # What Home shows of each study; a further study is one line here.
 _SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
     "permute": _permute_summary,
     "schedule": _schedule_summary,
     "layout": _layout_summary,
+    "broadcast": _broadcast_summary,
 }

@@ -1,0 +1,1 @@
+"""The Broadcast page: its form, its state, its panels."""

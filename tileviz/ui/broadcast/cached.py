@@ -1,0 +1,146 @@
+"""The engine's answers that the page asks for again and again, shared by all sessions.
+
+Designs are frozen and hashable, so they are the keys; what is kept is small and never changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tileviz.cuda.kernel import Kernel
+from tileviz.export.snippets import standalone_cu
+from tileviz.studies.broadcast import explain
+from tileviz.studies.broadcast.design import BroadcastDesign
+from tileviz.studies.broadcast.kernel import kernel, prepare
+from tileviz.studies.broadcast.picture import Picture, picture
+from tileviz.studies.broadcast.plan import BroadcastPlan, plan
+from tileviz.studies.broadcast.portion import VERSIONS, Version, portion
+from tileviz.studies.errors import NotRunnable
+from tileviz.studies.statement import Statement
+
+
+@lru_cache(maxsize=64)
+def plan_of(design: BroadcastDesign) -> BroadcastPlan:
+    """Return the plan of a design."""
+    return plan(design)
+
+
+@lru_cache(maxsize=64)
+def verdict_of(design: BroadcastDesign) -> Statement:
+    """Return the one sentence about a design."""
+    return explain.verdict(plan_of(design))
+
+
+@dataclass(frozen=True)
+class Code:
+    """The CUDA of one version, without the bulk of its predicted addresses.
+
+    Attributes:
+        source: The whole design's text; "" where there is none.
+        standalone: The same text with a ``main`` around it, for the download.
+        note: What part of the design a run on a CPU handles; "" for all of it.
+        reason: Why there is no text, "" where there is one.
+    """
+
+    source: str
+    standalone: str = ""
+    note: str = ""
+    reason: str = ""
+
+
+def kernel_of(design: BroadcastDesign, version: Version) -> Kernel:
+    """Return the kernel that a run executes; not kept, its predicted addresses can be large.
+
+    Raises:
+        NotRunnable: There is none; the message says why.
+    """
+    return kernel(plan_of(design), version)
+
+
+@lru_cache(maxsize=96)
+def code_of(design: BroadcastDesign, version: Version) -> Code:
+    """Return the CUDA of a version of a design, or the reason there is none."""
+    try:
+        made = kernel(plan_of(design), version, whole=True)
+        source, standalone = made.source, standalone_cu(made)
+    except NotRunnable as error:
+        return Code("", reason=str(error))
+    try:
+        note = portion(plan_of(design), version).note
+    except NotRunnable as error:
+        note = str(error)
+    return Code(source, standalone, note)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which lines of two texts differ, 1-based."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def differences(left: str, right: str) -> Marks:
+    """Return the lines that one text has and the other has not.
+
+    Example:
+        >>> differences("a\\nb\\nc", "a\\nx\\ny\\nc")
+        Marks(left=(2,), right=(2, 3))
+    """
+    matcher = difflib.SequenceMatcher(None, left.splitlines(), right.splitlines(), autojunk=False)
+    lines: tuple[list[int], list[int]] = ([], [])
+    for tag, first, first_end, second, second_end in matcher.get_opcodes():
+        if tag != "equal":
+            lines[0].extend(range(first + 1, first_end + 1))
+            lines[1].extend(range(second + 1, second_end + 1))
+    return Marks(tuple(lines[0]), tuple(lines[1]))
+
+
+def versions_of(design: BroadcastDesign) -> tuple[Version, ...]:
+    """Return the versions that differ: where CINN declines, its kernel is the general one."""
+    if plan_of(design).cinn.applies:
+        return VERSIONS
+    return tuple(version for version in VERSIONS if version != "cinn")
+
+
+@lru_cache(maxsize=128)
+def blocks_of(design: BroadcastDesign, version: Version) -> tuple[int, int] | str:
+    """Return the blocks of a version and the threads of one, or why there is no such kernel."""
+    try:
+        made = prepare(plan_of(design), version, whole=True)
+    except NotRunnable as error:
+        return str(error)
+    (x, y), (threads_x, threads_y) = made.grid, made.block
+    return x * y, threads_x * threads_y
+
+
+@lru_cache(maxsize=32)
+def picture_of(design: BroadcastDesign, version: Version, operand: int, block: int) -> Picture:
+    """Return one block of a version that `blocks_of` knows.
+
+    Raises:
+        NotRunnable: The design has no such kernel.
+    """
+    return picture(plan_of(design), version, operand, block)
+
+
+def one_number(design: BroadcastDesign) -> str:
+    """Return how often a thread loads a value, for the gallery.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> print(one_number(preset("broadcast-192").design))
+        loads a thread: 4 before, 1 with CINN, 1 with ours
+        >>> print(one_number(preset("broadcast-1h1c").design))
+        loads a thread: 4 before, CINN declines, 1 with ours
+    """
+    made = plan_of(design)
+    before = "none" if made.loads_before is None else str(made.loads_before)
+    if made.cinn.launchable is False:
+        cinn = "CINN's grid cannot launch"
+    else:
+        cinn = "1 with CINN" if made.cinn.applies else "CINN declines"
+    ours = "no plan of ours" if made.ours is None else f"{made.ours.loads_per_thread} with ours"
+    return f"loads a thread: {before} before, {cinn}, {ours}"

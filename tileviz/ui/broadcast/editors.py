@@ -1,0 +1,86 @@
+"""The design row; its controls write one form."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from tileviz.studies.broadcast.design import DTYPES, MAX_SMS
+from tileviz.studies.broadcast.expressions import EXPRESSIONS
+from tileviz.ui.broadcast.form import FIELDS, LABELS, BroadcastForm
+from tileviz.ui.broadcast.state import broadcast_presets, matching_preset, preset_form
+
+_CUSTOM = "custom"
+
+
+def key(field: str) -> str:
+    """Return the session key of a field's control."""
+    return f"broadcast.{field}"
+
+
+def fill(form: BroadcastForm, *, force: bool) -> None:
+    """Put a form into the controls; without ``force`` only where a control has no value yet."""
+    for field in FIELDS:
+        if force or key(field) not in st.session_state:
+            st.session_state[key(field)] = getattr(form, field)
+    preset = matching_preset(collect(form))
+    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
+
+
+def collect(form: BroadcastForm) -> BroadcastForm:
+    """Return what the controls hold; fields without a control keep their value in ``form``."""
+    values = {field: st.session_state.get(key(field)) for field in FIELDS}
+    kept = {
+        field: getattr(form, field) if value is None else value for field, value in values.items()
+    }
+    return BroadcastForm(**kept)
+
+
+def _load_preset() -> None:
+    name = st.session_state[key("preset")]
+    for preset in broadcast_presets():
+        if preset.name == name:
+            fill(preset_form(preset), force=True)
+
+
+def expression_title(name: str) -> str:
+    """Return what the choice calls an expression.
+
+    Example:
+        >>> expression_title("batchnorm"), expression_title("relu(x*a+b)")
+        ('batchnorm: mean, var, scale, bias', 'relu(x*a+b)')
+    """
+    operands = EXPRESSIONS[name].operands
+    return name if not operands or "(" in name else f"{name}: {', '.join(operands)}"
+
+
+def design_row() -> None:
+    """Draw preset, output, operands, expression, dtype and multiprocessors in one row."""
+    titles = {preset.name: preset.title for preset in broadcast_presets()}
+    options = list(titles)
+    if st.session_state[key("preset")] == _CUSTOM:
+        options.append(_CUSTOM)
+    with st.container(key="design_row"):
+        columns = st.columns([2.2, 1.75, 1.75, 2.1, 1.1, 0.9], gap="xsmall")
+    with columns[0]:
+        st.selectbox(
+            "Preset",
+            options,
+            key=key("preset"),
+            format_func=lambda name: titles.get(name, "Your own design"),
+            on_change=_load_preset,
+        )
+    with columns[1]:
+        st.text_input(LABELS["out"], key=key("out"), autocomplete="off")
+    with columns[2]:
+        st.text_input("Operands, “;” between", key=key("operands"), autocomplete="off")
+    with columns[3]:
+        st.selectbox(
+            LABELS["expression"],
+            tuple(EXPRESSIONS),
+            key=key("expression"),
+            format_func=expression_title,
+        )
+    with columns[4]:
+        st.selectbox(LABELS["dtype"], DTYPES, key=key("dtype"))
+    with columns[5]:
+        st.number_input(LABELS["sm_count"], 1, MAX_SMS, step=1, key=key("sm_count"))
