@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tileviz import api
 from tileviz.export.snippets import standalone_cu
 from tileviz.runners import run_kernel
+from tileviz.studies.access.clock import ACCESSES, clock_kernel
 from tileviz.studies.access.kernel import kernel
 from tileviz.studies.access.lane_index import lane_index
 from tileviz.studies.access.plan import AccessPlan, plan
@@ -133,3 +134,37 @@ def test_regular_lanes_need_no_table(base: int) -> None:
     for units in (lane * 3, lane // 8 * 100 + lane % 8, lane ^ (lane >> 2), lane * 0):
         assert not lane_index(units + base, everyone).table
     assert lane_index(lane * lane, everyone).table
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"bytes": 4, "addresses": [128 * lane for lane in range(32)]},
+        {"bytes": 2, "op": "st", "addresses": [2 * lane for lane in range(32)]},
+        {"bytes": 16, "addresses": [16 * (lane * lane % 40) for lane in range(32)]},
+        {"op": "ldmatrix.x4", "dtype": "float16", "layout": "S[64, 64]", "pattern": "ldmatrix"},
+    ],
+)
+def test_clock_kernels_make_256_accesses_of_each_kind(fields: dict[str, Any]) -> None:
+    decided = planned(**fields)
+    run = run_kernel(clock_kernel(decided), on="emulator").to_json()
+    assert not run["problems"]
+    (row,) = [row for row in run["accesses"] if row["executions"] > 1000]
+    # Two passes of eight repeats, of this pattern and of one without conflict.
+    assert (row["op"], row["executions"]) == (decided.design.op, 2 * 8 * 2 * ACCESSES)
+    per_pass = decided.verdict.wavefronts + max(decided.accesses.bytes // 4, 1)
+    assert row["measured"]["wavefronts"] == 2 * 8 * ACCESSES * per_pass
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"space": "global", "bytes": 4, "addresses": [0]}, "shared memory only"),
+        ({"bytes": 4, "addresses": [0, 4]}, "all 32 lanes"),
+        ({"op": "atom", "bytes": 4, "addresses": [4 * i for i in range(32)]}, "not atom"),
+        ({"bytes": 4, "addresses": [8192 * i for i in range(32)]}, "bytes of shared memory"),
+    ],
+)
+def test_what_cannot_be_timed_says_why(fields: dict[str, Any], reason: str) -> None:
+    with pytest.raises(NotRunnable, match=reason):
+        clock_kernel(planned(**fields))

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference, Role
 from tileviz.cuda.templates import Rendered, render
 from tileviz.memory import LANES, Accesses
-from tileviz.studies.access.lane_index import LaneIndex, lane_index
+from tileviz.studies.access.lane_index import MATRICES, LaneIndex, lane_index, used_units
 from tileviz.studies.access.plan import AccessPlan
 from tileviz.studies.errors import NotRunnable
 
 MAX_GLOBAL_BYTES = 1 << 24
 MAX_SHARED_BYTES = 227 * 1024
 STATIC_SHARED_BYTES = 48 * 1024
-_LINE_BYTES = 128
 
 # Element and CUDA type that moves a number of bytes at once.
 TYPES = {
@@ -29,7 +28,6 @@ TYPES = {
     8: ("uint64", "unsigned long long"),
     16: ("uint128", "uint4"),
 }
-_MATRICES = {"x1": 1, "x2": 2, "x4": 4}
 
 
 def kernel(plan: AccessPlan) -> Kernel:
@@ -131,23 +129,20 @@ class _Builder:
         """Matrices of an ldmatrix; 0 for other operations."""
         if not self.op.startswith("ldmatrix"):
             return 0
-        return _MATRICES[self.op.rpartition(".")[2]]
+        return MATRICES[self.op.rpartition(".")[2]]
 
     @cached_property
+    def placed(self) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Where each lane goes, and which lanes count."""
+        return used_units(self.plan)
+
+    @property
     def active(self) -> NDArray[np.bool_]:
-        """Lanes that carry an address that counts."""
-        active: NDArray[np.bool_] = self.plan.accesses.active[0]
-        if self.matrices:
-            active = active & (np.arange(LANES) < 8 * self.matrices)
-        return active
+        return self.placed[1]
 
-    @cached_property
+    @property
     def units(self) -> NDArray[np.int64]:
-        """Place of every lane in units of the access, from the first line that is used."""
-        addresses = self.plan.accesses.addresses[0]
-        low = int(addresses[self.active].min(initial=1 << 62)) // _LINE_BYTES * _LINE_BYTES
-        units: NDArray[np.int64] = np.where(self.active, (addresses - low) // self.width, 0)
-        return units
+        return self.placed[0]
 
     @cached_property
     def index(self) -> LaneIndex:

@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from tileviz.cuda.expr import Const, Expr, Lookup, Var, bit_field
 from tileviz.layouts.f2 import linear_columns, sum_table
 from tileviz.memory import LANES
+from tileviz.studies.access.plan import AccessPlan
 from tileviz.studies.bit_fields import xor_fields
 
 Ints = NDArray[np.int64]
 _LANE = Var("lane", LANES)
+_LINE_BYTES = 128
+# Matrices of ldmatrix and stmatrix; each takes the addresses of eight lanes.
+MATRICES = {"x1": 1, "x2": 2, "x4": 4}
 
 
 @dataclass(frozen=True)
@@ -117,3 +121,17 @@ def _xors(units: Ints, active: NDArray[np.bool_]) -> Expr | None:
         return None
     columns = linear_columns(units - first)
     return None if columns is None else xor_fields(_LANE, columns) + first
+
+
+def used_units(plan: AccessPlan) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where each lane goes, in units of the access from the first 128-byte line used.
+
+    And which lanes carry an address that counts; the place of others is 0.
+    """
+    active: NDArray[np.bool_] = plan.accesses.active[0]
+    if plan.design.op.startswith("ldmatrix"):
+        active = active & (np.arange(LANES) < 8 * MATRICES[plan.design.op.rpartition(".")[2]])
+    addresses = plan.accesses.addresses[0]
+    low = int(addresses[active].min(initial=1 << 62)) // _LINE_BYTES * _LINE_BYTES
+    units: NDArray[np.int64] = np.where(active, (addresses - low) // plan.accesses.bytes, 0)
+    return units, active
