@@ -133,3 +133,15 @@ def test_a_seed_out_of_range_is_refused(seed):
 @given(st.integers(0, 255), st.floats(width=32, allow_nan=False))
 def test_a_good_launch_passes(count, value):
     check_launch(kernel(X, Scalar("n", "uint8", count), Scalar("a", "float32", value)))
+
+
+@pytest.mark.parametrize("pattern", ["random", "index", "adversarial"])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+def test_a_variance_is_positive_whatever_the_pattern(kind: str, pattern: str) -> None:
+    buffer = Buffer("var", kind, (64,), "in", positive=True)
+    kernel = Kernel("", "k", (1, 1, 1), (32, 1, 1), (buffer,))
+    made = make_arrays(kernel, pattern=pattern)["var"]
+    if kind == "bfloat16":
+        made = (made.astype(np.uint32) << 16).view(np.float32)
+    if pattern != "adversarial" or kind != "bfloat16":  # its patterns include NaN and infinity
+        assert (made > 0).all()

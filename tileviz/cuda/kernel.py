@@ -26,12 +26,14 @@ class Buffer:
         shape: Extents; their product is the number of elements allocated.
         role: ``"in"`` is only read, ``"out"`` is poisoned before the run and fully checked after,
             ``"inout"`` is given and checked.
+        positive: Whether made-up contents must be positive, as a variance is.
     """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     role: Role
+    positive: bool = False
 
     @property
     def count(self) -> int:
@@ -64,6 +66,8 @@ class Kernel:
         host_reference: The same in C++ for an export that checks itself: a function ``reference``
             over the bytes of every ``in`` buffer, in order, and of the expected output.
         predicted: The accesses predicted from the very index expressions printed in the source.
+        predict: Maps linear block numbers (x fastest) to the accesses of those blocks, for grids
+            too large to predict whole; None where ``predicted`` speaks of all blocks.
         tolerance: Largest allowed relative error of floating outputs; 0 means bit-exact.
     """
 
@@ -76,6 +80,7 @@ class Kernel:
     reference: Reference | None = None
     host_reference: str = ""
     predicted: tuple[Accesses, ...] = ()
+    predict: Callable[[NDArray[np.int64]], tuple[Accesses, ...]] | None = None
     tolerance: float = 0.0
 
     @property

@@ -8,6 +8,14 @@ from tileviz.cuda.kernel import Buffer, Kernel, Scalar
 from tileviz.cuda.templates import render
 from tileviz.dtypes import dtype as dtype_of
 
+# Bits of a float's mantissa, and the exponent that makes it a number from 0.5 to 1.
+_NUMBERS = {
+    "float16": ("0x03FF", "0x3800"),
+    "bfloat16": ("0x007F", "0x3F00"),
+    "float32": ("0x007FFFFFu", "0x3F000000u"),
+    "float64": ("0x000FFFFFFFFFFFFFull", "0x3FE0000000000000ull"),
+}
+
 
 @dataclass(frozen=True)
 class _HostBuffer:
@@ -19,12 +27,14 @@ class _HostBuffer:
     count: int
     width: int
     bytes: int
+    number: tuple[str, str] | None
 
     @classmethod
     def of(cls, buffer: Buffer) -> _HostBuffer:
         kind = dtype_of(buffer.dtype)
         size = buffer.count * kind.bytes
-        return cls(buffer.name, kind.cuda, buffer.role, buffer.count, kind.bytes, size)
+        number = _NUMBERS.get(buffer.dtype)
+        return cls(buffer.name, kind.cuda, buffer.role, buffer.count, kind.bytes, size, number)
 
 
 def standalone_cu(kernel: Kernel) -> str:
@@ -59,4 +69,11 @@ def standalone_cu(kernel: Kernel) -> str:
         grid=kernel.grid,
         block=kernel.block,
         shared_bytes=kernel.shared_bytes,
+        tolerance=kernel.tolerance,
+        numbers=any(buffer.number for buffer in buffers),
+        kind={"float16": (10, 15), "bfloat16": (7, 127)}.get(_target_dtype(kernel)),
     ).source
+
+
+def _target_dtype(kernel: Kernel) -> str:
+    return next(buffer.dtype for buffer in kernel.buffers if buffer.role != "in")

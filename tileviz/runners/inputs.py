@@ -76,6 +76,22 @@ def poisoned(buffer: Buffer) -> Array:
 
 def make_array(buffer: Buffer, random: np.random.Generator, pattern: Pattern) -> Array:
     """Return one input's flat content in the carrier dtype."""
+    made = _made(buffer, random, pattern)
+    return _positive(made) if buffer.positive else made
+
+
+def _positive(made: Array) -> Array:
+    """Return the same content with nothing zero, negative or NaN."""
+    if made.dtype.kind == "f":
+        size: Array = np.abs(np.nan_to_num(made)) + made.dtype.type(0.5)
+        return size
+    # Bit patterns of a carrier: without its sign bit, and never zero.
+    sign = 1 << (8 * made.dtype.itemsize - 1)
+    bits: Array = (made.astype(np.uint64) & np.uint64(sign - 1)) | np.uint64(1)
+    return bits.astype(made.dtype)
+
+
+def _made(buffer: Buffer, random: np.random.Generator, pattern: Pattern) -> Array:
     kind = dtype(buffer.dtype)
     count = buffer.count * kind.lanes
     base = _base_name(kind)

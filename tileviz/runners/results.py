@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tileviz.cuda.diagnostics import Resources
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.dtypes import dtype
@@ -132,7 +134,7 @@ def judge_execution(
         verified=verified,
         mismatch=mismatch,
         accesses=compare(
-            kernel.predicted if executed else (),
+            _prediction(kernel, execution) if executed else (),
             execution.accesses,
             execution.static,
             text=kernel.line,
@@ -160,3 +162,13 @@ def _summaries(kernel: Kernel, outputs: Mapping[str, Array]) -> dict[str, Output
             kind = dtype(buffer.dtype)
             found[buffer.name] = OutputSummary(kind.name, buffer.count, digest)
     return found
+
+
+def _prediction(kernel: Kernel, execution: Execution) -> tuple[Accesses, ...]:
+    """Return the prediction, of the traced blocks alone where the kernel can tell."""
+    blocks = execution.traced_blocks
+    if kernel.predict is None or blocks is None:
+        return kernel.predicted
+    columns, rows, _ = kernel.grid
+    linear = [x + columns * (y + rows * z) for x, y, z in blocks]
+    return kernel.predict(np.array(linear, dtype=np.int64)) or kernel.predicted

@@ -174,6 +174,7 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
         reference=_reference(design, part, values),
         host_reference=_host_reference(design, part),
         predicted=made.predict(),
+        predict=made.predict,
         tolerance=values.tolerance(design.formula),
     )
 
@@ -219,7 +220,7 @@ def _buffers(design: BroadcastDesign, part: Portion) -> tuple[Buffer, ...]:
         needed = operand_size(design, k, part.elements)
         full = int(np.prod(shape, dtype=np.int64))
         fitting = (shape or (1,)) if needed == full else (needed,)
-        found.append(Buffer(name, design.dtype, fitting, "in"))
+        found.append(Buffer(name, design.dtype, fitting, "in", positive=name == "var"))
     found.append(Buffer("y", design.dtype, whole, "out"))
     return tuple(found)
 
