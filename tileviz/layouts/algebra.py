@@ -312,7 +312,9 @@ def slice_layout(
     offset = dict(grouped.offset)
     for dim, (begin, end) in enumerate(region):
         run = TileLayout.derived(grouped.shard[separators[dim] : separators[dim + 1]])
-        block = canonicalize(run, cuda_target)
+        # One iter is canonical already, unless it vanishes or its thread axis is renamed.
+        single = len(run.shard) == 1 and run.shard[0].extent != 1 and not cuda_target
+        block = run if single else canonicalize(run, cuda_target)
         digits = _begin_digits(block.shard, begin)
         for digit, item in zip(digits, block.shard, strict=True):
             offset[item.axis] = offset.get(item.axis, 0) + digit * item.stride
