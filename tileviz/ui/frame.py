@@ -64,6 +64,15 @@ PAGES: tuple[Page, ...] = (
         "thread loads a value, three kernels, and a run.",
     ),
     Page(
+        "pages/4_Banks_and_swizzles.py",
+        "Banks and swizzles",
+        ":material/view_column:",
+        group="Studies",
+        study="access",
+        purpose="Any layout and any access: which lanes meet in which bank, bit by bit, the "
+        "smallest swizzle or padding that helps with its proof, the CUDA, and a run.",
+    ),
+    Page(
         "pages/5_Layouts.py",
         "Layouts",
         ":material/dataset:",

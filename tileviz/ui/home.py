@@ -10,10 +10,12 @@ from itertools import zip_longest
 import streamlit as st
 
 from tileviz.export.links import to_query
+from tileviz.figures.banks import thumbnail as access_thumbnail
 from tileviz.figures.broadcast import thumbnail as broadcast_thumbnail
 from tileviz.figures.layouts import thumbnail as layout_thumbnail
 from tileviz.figures.permute import thumbnail
 from tileviz.figures.schedule import thumbnail as order_thumbnail
+from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.permute import explain
@@ -22,6 +24,8 @@ from tileviz.studies.permute.plan import Schedule
 from tileviz.studies.registry import Preset, presets
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.ui import frame, html, machine
+from tileviz.ui.access.cached import instruction_of, sweeps_of
+from tileviz.ui.access.cached import one_number as access_number
 from tileviz.ui.broadcast.cached import one_number as broadcast_number
 from tileviz.ui.broadcast.cached import picture_of as broadcast_picture
 from tileviz.ui.layouts.cached import one_number as layout_number
@@ -130,10 +134,18 @@ def _broadcast_summary(preset: Preset) -> Summary:
     return Summary(broadcast_thumbnail(before, after), broadcast_number(design))
 
 
+def _access_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, AccessDesign)
+    shown = instruction_of(design, 0, sweeps_of(design)[0].start)
+    return Summary(access_thumbnail(shown), access_number(design))
+
+
 # What Home shows of each study; a further study is one line here.
 _SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
     "permute": _permute_summary,
     "schedule": _schedule_summary,
+    "access": _access_summary,
     "layout": _layout_summary,
     "broadcast": _broadcast_summary,
 }

@@ -1,0 +1,1 @@
+"""The Banks and swizzles page."""
