@@ -40,7 +40,7 @@ class Code:
     Attributes:
         source: The whole design's text; "" where there is none.
         standalone: The same text with a ``main`` around it, for the download.
-        note: What part of the design a run on a CPU handles; "" for all of it.
+        note: What part of the design a run here handles, or why none; "" for all of it.
         reason: Why there is no text, "" where there is one.
     """
 
@@ -70,7 +70,7 @@ def code_of(design: BroadcastDesign, version: Version) -> Code:
     try:
         note = portion(plan_of(design), version).note
     except NotRunnable as error:
-        note = str(error)
+        note = f"does not run: {error}"
     return Code(source, standalone, note)
 
 

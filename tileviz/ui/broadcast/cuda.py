@@ -131,5 +131,7 @@ def _run(design: BroadcastDesign, version: Version, code: Code) -> None:
         st.html(html.empty("Nothing to run.", "There is no CUDA for this version."))
         return
     if code.note:
-        st.html(f'<p class="tv-note">{html.text(html.sentence(f"A run {code.note}"))}</p>')
+        same = "its own count of vectors aside, " if version == "ours" else ""
+        note = f"Here it {code.note}; {same}the text is the one above."
+        st.html(f'<p class="tv-note">{html.text(note)}</p>')
     run_panel("broadcast", (design, version), lambda: kernel_of(design, version), design)

@@ -60,7 +60,7 @@ def design_row() -> None:
     if st.session_state[key("preset")] == _CUSTOM:
         options.append(_CUSTOM)
     with st.container(key="design_row"):
-        columns = st.columns([2.2, 1.75, 1.75, 2.1, 1.1, 0.9], gap="xsmall")
+        columns = st.columns([2.05, 1.65, 1.7, 2.55, 1.15, 0.9], gap="xsmall")
     with columns[0]:
         st.selectbox(
             "Preset",

@@ -47,7 +47,10 @@ def _finder(plan: BroadcastPlan) -> None:
         st.html(html.panel("Block size"))
         st.html(tables.no_finder(plan))
         return
-    st.html(html.panel("Block size K", f"every multiple of 32, for C = {plan.design.out[-1]:,}"))
+    note = (
+        f"every multiple of 32, for C = {plan.design.out[-1]:,}; below it the share of lanes used"
+    )
+    st.html(html.panel("Block size K", note))
     st.html(tables.finder(found))
     with st.expander("All candidates as a table"):
         st.html(tables.finder_table(found))
@@ -139,7 +142,7 @@ def bandwidth() -> None:
             "float32, y = (x − mean)·rsqrt(var + eps)·scale + bias; bytes = 8·N·H·W·C + 16·C",
         )
     )
-    note = ("not timed yet", "a run on the GPU times the version shown above")
+    note = ("not measured for these shapes", "a run on the GPU, below, shows its own time")
     if not machine.has_gpu():
         note = ("not measured", "needs an NVIDIA GPU, or a recorded run")
     st.html(tables.bandwidth(note))

@@ -31,6 +31,8 @@ _WHO: dict[Version, str] = {
     "ours": "Ours",
 }
 _BAR_REM = 5.5
+# Above this rank a column has room for one short word.
+_ROOMY_RANK = 5
 
 
 def style() -> str:
@@ -62,19 +64,21 @@ def axes(plan: BroadcastPlan) -> str:
         _axis(axis, name, plan) for axis, name in zip(plan.axes, names, strict=True)
     )
     rows = "".join(_operand(who, shape, plan.design) for who, shape in _distinct(plan.design))
-    style = f"--rank:{len(names)}"
+    css = "tv-axes" if len(names) <= _ROOMY_RANK else "tv-axes dense"
     return (
-        f'<div class="tv-scroll"><div class="tv-axes" style="{style}" role="group" '
+        f'<div class="tv-scroll"><div class="{css}" style="--rank:{len(names)}" role="group" '
         f'aria-label="Axes of the output">{head}{_summary(plan, names)}{rows}</div></div>'
     )
 
 
 def _axis(axis: Axis, name: str, plan: BroadcastPlan) -> str:
-    group = axis.group
+    group, roomy = axis.group, len(plan.design.out) <= _ROOMY_RANK
     if group == "preserved":
-        word = "preserved" if axis.extent != 1 else "unit"
+        word = "unit" if axis.extent == 1 else "preserved" if roomy else "kept"
+    elif plan.cinn.branch == "nhwc":
+        word = "broadcast" if roomy else "bcast"
     else:
-        word = "broadcast" if plan.cinn.branch == "nhwc" else f"broadcast, {group}"
+        word = f"broadcast, {group}" if roomy else group
     css = "kept" if group == "preserved" else "spread"
     extent = "?" if axis.extent < 0 else f"{axis.extent:,}"
     return (
@@ -258,7 +262,9 @@ def proof(found: Proof) -> str:
 
 def path(plan: BroadcastPlan) -> str:
     """Return every check in order; the one that decided stands out."""
-    items = "".join(_step(step, plan.cinn.applies) for step in plan.cinn.steps)
+    ending = "attention" if plan.cinn.launchable is False else "ok"
+    ending = ending if plan.cinn.applies else "reject"
+    items = "".join(_step(step, ending) for step in plan.cinn.steps)
     early = ""
     if plan.early is not None:
         block = "" if plan.early.block is None else f", block {plan.early.block[0]}"
@@ -269,14 +275,14 @@ def path(plan: BroadcastPlan) -> str:
     return f'<ol class="tv-path" aria-label="Decision path">{items}</ol>{early}'
 
 
-def _step(step: Step, applies: bool) -> str:
+def _step(step: Step, ending: str) -> str:
     if step.outcome == "skipped":
         return (
             f'<li class="skipped"><span class="tv-glyph tv-neutral">·</span>'
             f"<div>{html.text(step.question)}</div></li>"
         )
     decides = step.outcome == "decides"
-    state = "reject" if decides and not applies else "ok"
+    state = ending if decides else "ok"
     css = ' class="decides"' if decides else ""
     return (
         f"<li{css}>{html.glyph(state)}<div>{html.text(step.question)} "
@@ -299,8 +305,7 @@ def finder(found: Sequence[Candidate]) -> str:
     legend = "".join(f'<span><i class="{css}"></i>{name}</span>' for css, name in keys)
     return (
         f'<div class="tv-finder" role="img" aria-label="{html.text(_finder_words(found))}">'
-        f'{tiles}</div><div class="tv-legend tv-finder-legend">{legend}'
-        "<span>below K: lanes used</span></div>"
+        f'{tiles}</div><div class="tv-legend tv-finder-legend">{legend}</div>'
     )
 
 
@@ -529,7 +534,9 @@ def bandwidth(note: Sequence[str]) -> str:
 
 def _published(row: Published, rate: float, last: str) -> str:
     shape = ", ".join(map(str, row.shape))
-    link = html.text(page_url(make_design(row.document)).lstrip("/"))
+    # As the presets write it, so that the page names the one it opens.
+    design = make_design({**row.document, "operands": [[1, 1, 1, row.shape[3]]]})
+    link = html.text(page_url(design).lstrip("/"))
     cells = (
         f"{row.peak_percent:.2f}",
         f"{row.us:,.0f} µs",
