@@ -25,11 +25,11 @@ from tileviz.figures.outline import outline, outline_of
 from tileviz.figures.schedule import (
     MAX_STOPS,
     describe,
-    map_width,
     order_figure,
     stops,
     thumbnail,
 )
+from tileviz.figures.scrubber import map_width
 from tileviz.figures.tokens import DARK, IDLE, LIGHT, THEMES, Theme
 from tileviz.studies.registry import make_design, presets
 from tileviz.studies.schedule.plan import SchedulePlan, plan

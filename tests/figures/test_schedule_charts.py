@@ -16,9 +16,9 @@ from tileviz.figures.schedule_charts import (
     l2_figure,
     rate_classes,
     shares_figure,
-    small_map,
     sweep_figure,
 )
+from tileviz.figures.small_maps import small_map
 from tileviz.figures.tokens import DARK, IDLE, LIGHT, contrast
 from tileviz.studies.registry import make_design, preset
 from tileviz.studies.schedule import recommend

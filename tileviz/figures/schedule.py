@@ -19,22 +19,17 @@ from tileviz.figures.order_map import (
     line,
     map_size,
     order_classes,
-    ticks,
 )
 from tileviz.figures.outline import outline_of
+from tileviz.figures.scrubber import BAR, Scrubber
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import Theme
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.plan import SchedulePlan
 
-MAP_COLUMN = 604
 MAX_STOPS = 200
 _FEW_STOPS, _MANY_TASKS = 60, 200_000
-_LEFT, _RIGHT, _TOP, _BARS, _GAP, _LABELS, _BOTTOM = 52, 12, 26, 46, 52, 40, 8
-# Room inside the map's axes for the squares that mark what is read, and for thick lines.
-_MARKS, _EDGE = 18, 4
 _THUMB_ROWS, _THUMB_COLUMNS = 16, 32
-_MOST_ABOVE = 5
 
 
 def stops(plan: SchedulePlan, wave: int) -> tuple[int, ...]:
@@ -54,16 +49,6 @@ def stops(plan: SchedulePlan, wave: int) -> tuple[int, ...]:
         return tuple(range(waves))
     some = np.unique(np.linspace(0, waves - 1, most - 1).round().astype(int)).tolist()
     return tuple(sorted({*some, wave}))
-
-
-def map_width(rows: int, columns: int) -> int:
-    """Return the width of the map's column in pixels: cells stay square at every window size.
-
-    Example:
-        >>> map_width(19, 24), map_width(2, 2)
-        (604, 604)
-    """
-    return max(map_size(rows, columns).width + _LEFT + _RIGHT, MAP_COLUMN)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +139,16 @@ def order_figure(
         {"name": str(stop.wave), "data": _moving(stop, unit, size, theme), "traces": places}
         for stop in shown
     ]
-    layout = _layout(_row_major(plan), shown, active, unit, size, theme)
-    return go.Figure({"data": still + moving, "layout": layout, "frames": frames})
+    scrubber = Scrubber(
+        waves=tuple(stop.wave for stop in shown),
+        labels=tuple(stop.label for stop in shown),
+        active=active,
+        highest=max(stop.footprint for stop in shown),
+        row_major=_row_major(plan),
+        unit=unit,
+        size=size,
+    )
+    return go.Figure({"data": still + moving, "layout": scrubber.layout(theme), "frames": frames})
 
 
 def _bars(shown: list[_Wave], unit: Unit, theme: Theme) -> list[dict[str, Any]]:
@@ -170,9 +163,6 @@ def _bars(shown: list[_Wave], unit: Unit, theme: Theme) -> list[dict[str, Any]]:
             "width": _bar_width(shown),
         }
     ]
-
-
-BAR = {"light": "#7D90A8", "dark": "#6C7C91", "print": "#A8A8A8"}
 
 
 def _bar_width(shown: list[_Wave]) -> float:
@@ -227,220 +217,6 @@ def _moving(stop: _Wave, unit: Unit, size: MapSize, theme: Theme) -> list[dict[s
 def _row_major(plan: SchedulePlan) -> float:
     """Return the mean bytes that a wave of row-major order reads."""
     return float(plan.baseline.footprints.mean())
-
-
-def _layout(
-    row_major_bytes: float,
-    shown: list[_Wave],
-    active: int,
-    unit: Unit,
-    size: MapSize,
-    theme: Theme,
-) -> dict[str, Any]:
-    width = map_width(size.rows, size.columns)
-    height = _TOP + _BARS + _GAP + _LABELS + size.height + _BOTTOM
-    row_major = row_major_bytes / unit.bytes
-    highest = max(stop.footprint for stop in shown) / unit.bytes
-    # A line far above would flatten the bars; then only its number is written.
-    off_scale = row_major > _MOST_ABOVE * highest
-    top = highest if off_scale else max(row_major, highest)
-    beyond = ", above" if off_scale else ""
-    axis = {"showgrid": False, "zeroline": False, "fixedrange": True}
-    tick = {"tickfont": {"size": 11, "color": theme.muted}}
-    bars_right = (max(_LEFT + size.width, MAP_COLUMN - _RIGHT)) / width
-    return {
-        "template": None,
-        "width": width,
-        "height": height,
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0, "pad": 0},
-        "autosize": False,
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "showlegend": False,
-        "barmode": "overlay",
-        "dragmode": False,
-        "font": {"family": '"Source Sans", sans-serif', "size": 12, "color": theme.text},
-        "hoverlabel": {
-            "bgcolor": theme.page,
-            "bordercolor": theme.muted,
-            "font": {"size": 12, "color": theme.text},
-            "align": "left",
-        },
-        "xaxis": {
-            **axis,
-            "domain": [_LEFT / width, bars_right],
-            "range": [shown[0].wave - 0.6, shown[-1].wave + 0.6],
-            "visible": False,
-            "anchor": "y",
-        },
-        "yaxis": {
-            **axis,
-            **tick,
-            "domain": [1 - (_TOP + _BARS) / height, 1 - _TOP / height],
-            "range": [0, top * 1.04],
-            "nticks": 3,
-            "showgrid": True,
-            "gridcolor": theme.border,
-            "ticks": "outside",
-            "ticklen": 4,
-            "tickcolor": "rgba(0,0,0,0)",
-            "anchor": "x",
-        },
-        "xaxis2": {
-            **axis,
-            **tick,
-            "domain": [(_LEFT - _MARKS) / width, (_LEFT + size.width + _EDGE) / width],
-            "range": [
-                -0.5 - _MARKS / size.cell[0],
-                size.columns - 0.5 + _EDGE / size.cell[0],
-            ],
-            "side": "top",
-            "anchor": "y2",
-            "ticks": "outside",
-            "ticklen": 2,
-            "tickcolor": "rgba(0,0,0,0)",
-            **ticks(size.columns, size.cell[0], len(str(size.columns - 1)) * 6.5 + 4),
-        },
-        "yaxis2": {
-            **axis,
-            **tick,
-            "domain": [
-                (_BOTTOM - _EDGE) / height,
-                (_BOTTOM + size.height + _MARKS) / height,
-            ],
-            "range": [
-                size.rows - 0.5 + _EDGE / size.cell[1],
-                -0.5 - _MARKS / size.cell[1],
-            ],
-            "anchor": "x2",
-            "ticks": "outside",
-            "ticklen": 4,
-            "tickcolor": "rgba(0,0,0,0)",
-            **ticks(size.rows, size.cell[1], 14),
-        },
-        "shapes": []
-        if off_scale
-        else [
-            {
-                "type": "line",
-                "xref": "x domain",
-                "yref": "y",
-                "x0": 0,
-                "x1": 1,
-                "y0": row_major,
-                "y1": row_major,
-                "line": {"color": theme.strong, "width": 1.5, "dash": "dot"},
-            }
-        ],
-        "annotations": [
-            _note(
-                f"{unit.name[:1].upper()}{unit.name[1:]} read by each wave",
-                _LEFT / width,
-                1,
-                "left",
-                theme,
-            ),
-            # Left of the button that saves the picture.
-            _note(
-                f"row-major {_plain(row_major)}{beyond}", bars_right - 34 / width, 1, "right", theme
-            ),
-        ],
-        **_controls(shown, active, width, height, bars_right, theme),
-    }
-
-
-def _plain(size: float) -> str:
-    return f"{size:,.0f}" if size >= 10 else f"{size:.1f}"
-
-
-def _note(text: str, x: float, y: float, side: str, theme: Theme) -> dict[str, Any]:
-    return {
-        "text": text,
-        "xref": "paper",
-        "yref": "paper",
-        "x": x,
-        "y": y,
-        "xanchor": side,
-        "yanchor": "top",
-        "showarrow": False,
-        "font": {"size": 12, "color": theme.text},
-    }
-
-
-def _controls(
-    shown: list[_Wave], active: int, width: int, height: int, right: float, theme: Theme
-) -> dict[str, Any]:
-    """Return the slider, its label, and play and pause; nothing moves by itself."""
-    if len(shown) < 2:
-        return {}
-    at = 1 - (_TOP + _BARS) / height
-    frame = {"frame": {"duration": 0, "redraw": True}, "transition": {"duration": 0}}
-    steps = [
-        {
-            "label": stop.label,
-            "method": "animate",
-            "args": [[str(stop.wave)], {"mode": "immediate", **frame}],
-        }
-        for stop in shown
-    ]
-    play = {
-        "frame": {"duration": 400, "redraw": True},
-        "transition": {"duration": 0},
-        "fromcurrent": True,
-        "mode": "immediate",
-    }
-    return {
-        "sliders": [
-            {
-                "active": active,
-                "steps": steps,
-                "x": (_LEFT + 84) / width,
-                "len": right - (_LEFT + 84) / width,
-                "xanchor": "left",
-                "y": at,
-                "yanchor": "top",
-                "pad": {"t": 6, "b": 0, "l": 0, "r": 0},
-                # The steps' own labels would overlap; the current one is written above.
-                "font": {"size": 1, "color": "rgba(0,0,0,0)"},
-                "currentvalue": {
-                    "visible": True,
-                    "xanchor": "right",
-                    "offset": 8,
-                    "font": {"size": 13, "color": theme.text},
-                },
-                "bgcolor": BAR[theme.name],
-                "activebgcolor": theme.hot,
-                "bordercolor": BAR[theme.name],
-                "borderwidth": 1,
-                "ticklen": 0,
-                "minorticklen": 0,
-                "transition": {"duration": 0},
-            }
-        ],
-        "updatemenus": [
-            {
-                "type": "buttons",
-                "direction": "left",
-                "showactive": False,
-                "x": _LEFT / width,
-                "xanchor": "left",
-                "y": at,
-                "yanchor": "top",
-                "pad": {"t": 8, "l": 0, "r": 0, "b": 0},
-                "font": {"size": 11, "color": theme.text},
-                "bgcolor": theme.idle,
-                "bordercolor": theme.border,
-                "buttons": [
-                    {"label": "▶", "method": "animate", "args": [None, play]},
-                    {
-                        "label": "❚❚",
-                        "method": "animate",
-                        "args": [[None], {"mode": "immediate", **frame}],
-                    },
-                ],
-            }
-        ],
-    }
 
 
 def describe(plan: SchedulePlan, wave: int) -> str:

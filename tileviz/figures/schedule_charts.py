@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from tileviz.figures.order_map import Unit, heatmap, line, map_size, order_classes, ticks, visits
+from tileviz.figures.order_map import Unit, heatmap, line, ticks
+from tileviz.figures.plain import plain_axis, plain_layout
 from tileviz.figures.tokens import IDLE, Theme
-from tileviz.studies.schedule import views
-from tileviz.studies.schedule.plan import SchedulePlan
 from tileviz.studies.schedule.policies.base import DIRECTIONS
 from tileviz.studies.schedule.recommend import Outcome
 
@@ -28,40 +27,6 @@ _JOINT = 0.05
 # The curve's axis on the narrowest page.
 _CURVE_PIXELS = 190
 _MAX_BARS = 512
-_MAX_WAY = 4096
-_SMALL_MAX = 128
-
-
-def _layout(theme: Theme, height: int, margin: Mapping[str, int]) -> dict[str, Any]:
-    return {
-        "template": None,
-        "height": height,
-        "margin": dict(margin),
-        "paper_bgcolor": "rgba(0,0,0,0)",
-        "plot_bgcolor": "rgba(0,0,0,0)",
-        "showlegend": False,
-        "dragmode": False,
-        "font": {"family": '"Source Sans", sans-serif', "size": 12, "color": theme.text},
-        "hoverlabel": {
-            "bgcolor": theme.page,
-            "bordercolor": theme.muted,
-            "font": {"size": 12, "color": theme.text},
-            "align": "left",
-        },
-    }
-
-
-def _axis(theme: Theme, **more: Any) -> dict[str, Any]:
-    return {
-        "showgrid": False,
-        "zeroline": False,
-        "fixedrange": True,
-        "tickfont": {"size": 11, "color": theme.muted},
-        "ticks": "outside",
-        "ticklen": 4,
-        "tickcolor": "rgba(0,0,0,0)",
-        **more,
-    }
 
 
 @dataclass(frozen=True)
@@ -133,15 +98,15 @@ def l2_figure(sizes: Sequence[int], curves: Sequence[Curve], mark: int, theme: T
     ]
     room = 7 * max(len(curve.label) for curve in curves) + 16
     layout = {
-        **_layout(theme, 196, {"l": 44, "r": room, "t": 8, "b": 24}),
-        "xaxis": _axis(
+        **plain_layout(theme, 196, {"l": 44, "r": room, "t": 8, "b": 24}),
+        "xaxis": plain_axis(
             theme,
             range=[x[0] - 0.04 * (x[-1] - x[0]), x[-1]],
             tickvals=_spread(x, at),
             ticktext=_sizes(_spread(x, at)),
             tickangle=0,
         ),
-        "yaxis": _axis(
+        "yaxis": plain_axis(
             theme,
             range=[0, 102],
             tickvals=[0, 50, 100],
@@ -221,9 +186,11 @@ def shares_figure(shares: NDArray[np.float64], theme: Theme) -> go.Figure:
     }
     top = float(part.max())
     layout = {
-        **_layout(theme, 92, {"l": 44, "r": 8, "t": 6, "b": 20}),
-        "xaxis": _axis(theme, range=[-0.6, workers - 0.4], **ticks(workers, 440 / workers, 32)),
-        "yaxis": _axis(
+        **plain_layout(theme, 92, {"l": 44, "r": 8, "t": 6, "b": 20}),
+        "xaxis": plain_axis(
+            theme, range=[-0.6, workers - 0.4], **ticks(workers, 440 / workers, 32)
+        ),
+        "yaxis": plain_axis(
             theme,
             range=[0, max(top, 100) * 1.06],
             # Far above the mean the two labels would touch.
@@ -344,16 +311,16 @@ def sweep_figure(
             traces.append(_ring(shown, colour, width))
     traces.append(_targets(sweep))
     layout = {
-        **_layout(theme, 78, {"l": 26, "r": 3, "t": 20, "b": 4}),
+        **plain_layout(theme, 78, {"l": 26, "r": 3, "t": 20, "b": 4}),
         "clickmode": "event+select",
-        "xaxis": _axis(
+        "xaxis": plain_axis(
             theme,
             side="top",
             range=[-0.5, len(place) - 0.5],
             tickvals=place,
             ticktext=[str(offset) for offset in sweep.offsets],
         ),
-        "yaxis": _axis(theme, range=[1.5, -0.5], tickvals=[0, 1], ticktext=["Zn", "Nz"]),
+        "yaxis": plain_axis(theme, range=[1.5, -0.5], tickvals=[0, 1], ticktext=["Zn", "Nz"]),
     }
     return go.Figure({"data": traces, "layout": layout})
 
@@ -407,34 +374,3 @@ def _targets(sweep: Sweep) -> dict[str, Any]:
         "<extra></extra>",
         "cliponaxis": False,
     }
-
-
-def small_map(plan: SchedulePlan, theme: Theme) -> go.Figure:
-    """Return an order as a small map without numbers, its way as a white line over a dark halo.
-
-    Args:
-        plan: A plan; of batches the first is drawn.
-        theme: Colours.
-    """
-    order = views.order_map(plan)
-    rows, columns = order.shape
-    step = (-(-rows // _SMALL_MAX), -(-columns // _SMALL_MAX))
-    classes = order_classes(order)[:: step[0], :: step[1]]
-    place = {"dx": step[1], "x0": (step[1] - 1) / 2, "dy": step[0], "y0": (step[0] - 1) / 2}
-    traces = [{**heatmap(classes, theme.order, place), "hoverinfo": "skip"}]
-    if order.size <= _MAX_WAY:
-        y, x = visits(order)
-        thin = 1 if order.size > 1024 else 1.25
-        traces += [line(x.tolist(), y.tolist(), "#10151C", thin + 2)]
-        traces += [line(x.tolist(), y.tolist(), "#FFFFFF", thin)]
-    shape = map_size(rows, columns)
-    high = min(max(round(280 * shape.height / shape.width), 60), 300)
-    axis = {"visible": False, "fixedrange": True, "constrain": "domain"}
-    layout = {
-        **_layout(theme, high, {"l": 1, "r": 1, "t": 2, "b": 2}),
-        "xaxis": {**axis, "range": [-0.5, columns - 0.5], "constraintoward": "left"},
-        "yaxis": {**axis, "range": [rows - 0.5, -0.5], "constraintoward": "top"},
-    }
-    if shape.cell[0] == shape.cell[1]:
-        layout["yaxis"]["scaleanchor"] = "x"
-    return go.Figure({"data": traces, "layout": layout})

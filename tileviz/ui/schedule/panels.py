@@ -16,6 +16,7 @@ from tileviz.figures.schedule_charts import (
     shares_figure,
     sweep_figure,
 )
+from tileviz.figures.scrubber import map_width
 from tileviz.figures.tokens import PRINT, Theme
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.explain import CONVENTION
@@ -52,7 +53,7 @@ def chart_theme() -> Theme:
 
 def pictures(plan: SchedulePlan, found: Recommendation | None) -> None:
     """Draw the order map in a column of its own width, and what the model says beside it."""
-    width = order_map.map_width(*plan.schedule.tiles)
+    width = map_width(*plan.schedule.tiles)
     with st.container(horizontal=True, gap="medium"):
         left = st.container(width=width)
         right = st.container(width="stretch", key="schedule_right")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from tileviz.errors import DesignError
-from tileviz.figures.schedule_charts import small_map
+from tileviz.figures.small_maps import small_map
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.plan import SchedulePlan
 from tileviz.studies.schedule.recommend import (
