@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.export.snippets import standalone_cu
 from tileviz.layouts import ComposeLayout
+from tileviz.memory import Accesses
 from tileviz.studies.access import explain
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.kernel import kernel
@@ -139,10 +143,48 @@ def code_of(design: AccessDesign) -> Code:
     except NotRunnable as error:
         return Code("", reason=str(error))
     standalone = standalone_cu(made) if made.host_reference else ""
-    found = [one for one in made.predicted if (one.space, one.op) == (design.space, design.op)]
-    own = found[0] if found else None
-    line = None if own is None else own.line
+    line = _own_line(plan_of(design).accesses, made)
     return Code(made.source, standalone, line, "" if line is None else made.line(line))
+
+
+def _own_line(wanted: Accesses, made: Kernel) -> int | None:
+    """Return the line that executes the access itself; what fills or shows memory is not meant."""
+    key = (wanted.space, wanted.op, wanted.bytes)
+    same = [one for one in made.predicted if (one.space, one.op, one.bytes) == key]
+    steps = _steps(wanted)
+    own = [one for one in same if one.executions == 1 and np.array_equal(_steps(one), steps)]
+    # A loop that fills the memory may look the same; it comes before.
+    return own[-1].line if own else None
+
+
+def _steps(accesses: Accesses) -> NDArray[np.int64]:
+    """Return how far active lanes are apart, and who they are."""
+    lanes = np.flatnonzero(accesses.active[0])
+    return np.concatenate([lanes, np.diff(accesses.addresses[0, lanes])])
+
+
+def shown_design(design: AccessDesign, access: int, number: int) -> AccessDesign:
+    """Return the design of one instruction alone; the design itself for its own first.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> tile = preset("banks-transpose-32x32").design
+        >>> found = shown_design(tile, 1, 0)
+        >>> found.op, found.pattern, found.also
+        ('st', 'row', ())
+    """
+    sweep = sweeps_of(design)[access]
+    if sweep.points is None or (access == 0 and number == sweep.start):
+        return design
+    fields = {**design.document(), "also": []}
+    if access:
+        other = design.also[access - 1]
+        fields |= {"op": other.op, "bytes": other.bytes, "pattern": other.pattern}
+    if number != sweep.start:
+        points = sweep.points.coordinates[:, number].T.tolist()
+        active = sweep.points.active[number].tolist()
+        fields["pattern"] = [p if there else None for p, there in zip(points, active, strict=True)]
+    return validated(AccessDesign, fields)
 
 
 def one_number(design: AccessDesign) -> str:

@@ -82,7 +82,7 @@ def design_row() -> None:
     access = st.session_state[key("access")]
     addressed = access == "addresses"
     with st.container(key="design_row"), st.container(key="banks_row"):
-        columns = st.columns([2.0, 2.15, 1.3, 1.35, 1.35, 0.85, 1.15, 1.0], gap="xsmall")
+        columns = st.columns([1.95, 2.1, 1.25, 1.35, 1.35, 1.0, 1.15, 1.0], gap="xsmall")
     with columns[0]:
         titles = {preset.name: preset.title for preset in access_presets()}
         options = list(titles)

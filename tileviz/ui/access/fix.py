@@ -5,47 +5,47 @@ from __future__ import annotations
 import streamlit as st
 
 from tileviz.errors import DesignError
-from tileviz.figures.banks import thumbnail
 from tileviz.layouts import parse_layout
 from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.search import SearchResult
+from tileviz.studies.access.shown import Instruction
 from tileviz.ui import html
 from tileviz.ui.access import editors, tables
-from tileviz.ui.access.cached import instruction_of, search_of, sweeps_of, with_layout
+from tileviz.ui.access.cached import instruction_of, search_of, with_layout
 from tileviz.ui.access.form import AccessForm
 
 _PICK, _PICK_OF, _HOW = "banks.pick", "banks.pick_of", "banks.how"
 _WAYS = ("Notations", "Bit matrix", "CUDA")
 
 
-def section(design: AccessDesign, form: AccessForm, access: int, number: int) -> None:
+def section(design: AccessDesign, form: AccessForm) -> Candidate | None:
     """Draw the search for a design, and the arrangement that is chosen of it.
 
     Args:
         design: The design.
         form: What was typed; the button changes its layout.
-        access: The access that is shown, for the pictures before and after.
-        number: Its instruction.
+
+    Returns:
+        The arrangement that is chosen, None without a search.
     """
     if design.addresses is not None:
         st.html(html.panel("Smallest fix"))
         note = "Byte addresses are what they are; a layout and a pattern can be rearranged."
         st.html(html.empty("Nothing to search.", note))
-        return
+        return None
     with st.spinner("Searching"):
         result = search_of(design)
     if isinstance(result, DesignError):
         st.html(html.panel("Smallest fix"))
         st.html(html.empty("No search.", html.sentence(result.message)))
-        return
+        return None
     st.html(html.panel("Smallest fix", "wavefronts over the whole tile"))
     chosen = _chosen(design, result)
     st.html(tables.candidates(result, chosen))
     ideals = ", ".join(f"{cost.ideal:,}" for cost in result.candidates[0].costs)
     st.html(f'<p class="tv-note">Ideal: {ideals}. {html.text(result.proof)}</p>')
     _controls(design, form, result, chosen)
-    _before_and_after(design, chosen, access, number)
     _ways(chosen)
     if result.bits:
         st.html(html.panel("What each XOR of the swizzle buys", "over the whole tile"))
@@ -53,6 +53,7 @@ def section(design: AccessDesign, form: AccessForm, access: int, number: int) ->
     if result.pareto:
         st.html(html.panel("Other vector widths", "none is better in every column"))
         st.html(tables.pareto(result))
+    return chosen
 
 
 def _chosen(design: AccessDesign, result: SearchResult) -> Candidate:
@@ -94,21 +95,26 @@ def _is_given(design: AccessDesign, chosen: Candidate) -> bool:
     return str(parse_layout(chosen.layout)) == str(parse_layout(design.layout))
 
 
-def _before_and_after(design: AccessDesign, chosen: Candidate, access: int, number: int) -> None:
-    """Draw the wavefronts of the shown instruction, as written and as chosen."""
+def fixed(
+    design: AccessDesign, chosen: Candidate, access: int, number: int
+) -> Instruction | DesignError | None:
+    """Return an instruction through the chosen arrangement.
+
+    Args:
+        design: The design.
+        chosen: The arrangement.
+        access: The access; ``number`` its instruction.
+
+    Returns:
+        The instruction; the reason why it cannot be made; or None where the arrangement is in use
+        already or has no layout that says it.
+    """
     if chosen.layout is None or _is_given(design, chosen):
-        return
+        return None
     try:
-        before = instruction_of(design, access, number)
-        after = instruction_of(with_layout(design, chosen.layout), access, number)
+        return instruction_of(with_layout(design, chosen.layout), access, number)
     except DesignError as error:
-        st.html(html.empty("No picture.", html.sentence(str(error))))
-        return
-    name = sweeps_of(design)[access].name
-    st.html(html.panel("Before and after", f"{name}; a row a wavefront, a column a bank"))
-    st.html(thumbnail(before, after))
-    cost, fixed = before.verdict.cost, after.verdict.cost
-    st.html(f'<p class="tv-note">{cost} wavefront{"s" * (cost != 1)} above, {fixed} below.</p>')
+        return error
 
 
 def _ways(chosen: Candidate) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from tileviz.errors import DesignError
 from tileviz.figures import banks
 from tileviz.figures.tokens import IDLE, PRINT, Theme
+from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.cell import cell, formula, why
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.plan import AccessPlan, memory_layout
@@ -19,7 +20,15 @@ from tileviz.studies.access.shown import Instruction, Sweep
 from tileviz.studies.access.window import Window, window
 from tileviz.ui import frame, html
 from tileviz.ui.access import fix, tables
-from tileviz.ui.access.cached import Code, code_of, instruction_of, kernel_of, sweeps_of
+from tileviz.ui.access.cached import (
+    Code,
+    code_of,
+    instruction_of,
+    kernel_of,
+    plan_of,
+    shown_design,
+    sweeps_of,
+)
 from tileviz.ui.access.form import AccessForm
 from tileviz.ui.run_panel import run_panel
 
@@ -73,6 +82,7 @@ def body(plan: AccessPlan, form: AccessForm) -> None:
         if scene.part is not None:
             _tile(scene, scene.part)
         _physical(scene)
+        after = st.container()
     with right:
         _controls(scene)
         if scene.part is not None:
@@ -80,10 +90,13 @@ def body(plan: AccessPlan, form: AccessForm) -> None:
         st.html(html.panel("Why"))
         st.html(f'<p class="tv-body">{html.text(why(scene.shown))}</p>')
         fixes = st.container()
-    _code_section(plan)
+    _code_section(plan_of(shown_design(scene.design, scene.access, scene.number)))
     # The search may take a second on a large tile; everything else is there by then.
     with fixes:
-        fix.section(scene.design, form, scene.access, scene.number)
+        chosen = fix.section(scene.design, form)
+    if chosen is not None:
+        with after:
+            _after(scene, chosen)
 
 
 def _scene(plan: AccessPlan) -> _Scene:
@@ -217,9 +230,30 @@ def _physical(scene: _Scene) -> None:
     if scene.part is None:
         st.html(_legend(scene, *banks.legend_of(shown)))
     st.html(f'<p class="tv-strip-label">{_KEYS[view]}</p>')
+    _bank_view(shown, theme, view, view)
+
+
+def _bank_view(shown: Instruction, theme: Theme, view: Physical, name: str) -> None:
     draw = {"banks": banks.bank_strip, "wavefronts": banks.wavefront_map, "lanes": banks.lane_strip}
     alt = f"{_KEYS[view]}: {shown.verdict.wavefronts} wavefronts, ideal {shown.verdict.ideal}"
-    _strip(draw[view](shown, theme), view, alt)
+    _strip(draw[view](shown, theme), name, alt)
+
+
+def _after(scene: _Scene, chosen: Candidate) -> None:
+    """Draw the same view of the same instruction through the chosen arrangement."""
+    found = fix.fixed(scene.design, chosen, scene.access, scene.number)
+    if found is None or not scene.shown.active.any():
+        return
+    name = tables.name_of(chosen)
+    if isinstance(found, DesignError):
+        st.html(html.panel(f"With {name}"))
+        st.html(html.empty("No picture.", html.sentence(str(found))))
+        return
+    before, cost = scene.shown.verdict.cost, found.verdict.cost
+    note = f"{cost} wavefront{'s' * (cost != 1)} instead of {before}"
+    st.html(html.panel(f"With {name}", note))
+    view: Physical = st.session_state[_VIEW] or "banks"
+    _bank_view(found, scene.theme, view, f"after.{view}")
 
 
 def _strip(figure: object, name: str, alt: str) -> None:
