@@ -21,7 +21,7 @@ from tileviz.studies.broadcast.link import PAGE
 from tileviz.studies.broadcast.plan import plan
 from tileviz.studies.registry import make_design, presets
 from tileviz.ui.broadcast import state, tables
-from tileviz.ui.broadcast.cached import differences, versions_of
+from tileviz.ui.broadcast.cached import code_of, differences, standalone_of, versions_of
 from tileviz.ui.broadcast.form import FIELDS, BroadcastForm, label
 from tileviz.ui.frame import page_of
 
@@ -367,6 +367,15 @@ def test_loads_give_outputs_a_load() -> None:
     rows = re.findall(r"<tr>(.*?)</tr>", tables.loads(plan(PRESETS[0].design)))
     cells = [re.sub(r"<[^>]+>", " ", row).split() for row in rows[1:]]
     assert [row[-2:] for row in cells] == [["1", "4"], ["4", "1"], ["60", "1"]]
+
+
+@pytest.mark.parametrize("version", ["before", "cinn", "ours"])
+def test_the_download_is_the_text_shown_with_a_main(version: str) -> None:
+    design = PRESETS[0].design
+    shown, program = code_of(design, version).source, standalone_of(design, version)
+    assert shown.strip() in program
+    assert "int main(" in program
+    assert "int main(" not in shown
 
 
 def test_versions_that_are_alike_are_drawn_once() -> None:

@@ -35,17 +35,15 @@ def verdict_of(design: BroadcastDesign) -> Statement:
 
 @dataclass(frozen=True)
 class Code:
-    """The CUDA of one version, without the bulk of its predicted addresses.
+    """The CUDA of one version; predicting its accesses waits for a run.
 
     Attributes:
         source: The whole design's text; "" where there is none.
-        standalone: The same text with a ``main`` around it, for the download.
         note: What part of the design a run here handles, or why none; "" for all of it.
         reason: Why there is no text, "" where there is one.
     """
 
     source: str
-    standalone: str = ""
     note: str = ""
     reason: str = ""
 
@@ -63,15 +61,23 @@ def kernel_of(design: BroadcastDesign, version: Version) -> Kernel:
 def code_of(design: BroadcastDesign, version: Version) -> Code:
     """Return the CUDA of a version of a design, or the reason there is none."""
     try:
-        made = kernel(plan_of(design), version, whole=True)
-        source, standalone = made.source, standalone_cu(made)
+        source = prepare(plan_of(design), version, whole=True).rendered.source
     except NotRunnable as error:
         return Code("", reason=str(error))
     try:
         note = portion(plan_of(design), version).note
     except NotRunnable as error:
         note = f"does not run: {error}"
-    return Code(source, standalone, note)
+    return Code(source, note)
+
+
+def standalone_of(design: BroadcastDesign, version: Version) -> str:
+    """Return the text of `code_of` with a ``main`` around it, for the download.
+
+    Raises:
+        NotRunnable: There is no such kernel.
+    """
+    return standalone_cu(kernel(plan_of(design), version, whole=True))
 
 
 @dataclass(frozen=True)
@@ -132,15 +138,16 @@ def one_number(design: BroadcastDesign) -> str:
     Example:
         >>> from tileviz.studies.registry import preset
         >>> print(one_number(preset("broadcast-192").design))
-        loads a thread: 4 before, 1 with CINN, 1 with ours
+        4 loads a thread; CINN 1, ours 1
         >>> print(one_number(preset("broadcast-1h1c").design))
-        loads a thread: 4 before, CINN declines, 1 with ours
+        4 loads a thread; CINN declines, ours 1
     """
     made = plan_of(design)
-    before = "none" if made.loads_before is None else str(made.loads_before)
+    count = made.loads_before
+    before = "no loads" if count is None else f"{count} load{'s' * (count != 1)} a thread"
     if made.cinn.launchable is False:
-        cinn = "CINN's grid cannot launch"
+        cinn = "CINN cannot launch"
     else:
-        cinn = "1 with CINN" if made.cinn.applies else "CINN declines"
-    ours = "no plan of ours" if made.ours is None else f"{made.ours.loads_per_thread} with ours"
-    return f"loads a thread: {before} before, {cinn}, {ours}"
+        cinn = "CINN 1" if made.cinn.applies else "CINN declines"
+    ours = "no plan of ours" if made.ours is None else f"ours {made.ours.loads_per_thread}"
+    return f"{before}; {cinn}, {ours}"

@@ -9,7 +9,7 @@ from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.ui import html
 from tileviz.ui.broadcast import tables
-from tileviz.ui.broadcast.cached import Code, code_of, differences, kernel_of
+from tileviz.ui.broadcast.cached import Code, code_of, differences, kernel_of, standalone_of
 from tileviz.ui.run_panel import run_panel
 
 _VERSION, _BESIDE, _OF = "broadcast.version", "broadcast.beside", "broadcast.version_of"
@@ -33,7 +33,8 @@ def section(plan: BroadcastPlan) -> None:
     version, beside = _switches(plan)
     code = code_of(design, version)
     with corner:
-        _download(code, version)
+        if code.source:
+            _download(design, version)
     if beside is None:
         left, right = st.columns([1.35, 1], gap="medium")
         with left:
@@ -106,19 +107,19 @@ def _text(code: Code, side: str) -> None:
         )
 
 
-def _download(code: Code, version: Version) -> None:
-    if code.standalone:
-        st.download_button(
-            f"Download {_NAMES[version]} .cu",
-            code.standalone,
-            file_name=f"broadcast_{version}.cu",
-            mime="text/plain",
-            icon=":material/download:",
-            type="tertiary",
-            on_click="ignore",
-            help="A program of its own: this kernel, a main that launches it, and a check of "
-            "every element. Compile it with nvcc.",
-        )
+def _download(design: BroadcastDesign, version: Version) -> None:
+    st.download_button(
+        f"Download {_NAMES[version]} .cu",
+        # Made when it is asked for: its predicted accesses can take seconds.
+        lambda: standalone_of(design, version),
+        file_name=f"broadcast_{version}.cu",
+        mime="text/plain",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        help="A program of its own: this kernel, a main that launches it, and a check of "
+        "every element. Compile it with nvcc.",
+    )
 
 
 def _run(design: BroadcastDesign, version: Version, code: Code) -> None:
