@@ -60,3 +60,9 @@ def test_what_cannot_change_the_value_is_left_out() -> None:
 
 def test_bit_and_arithmetic_operators_are_kept_apart() -> None:
     assert str((REGISTER ^ (LANE >> 4)) * 32 + (LANE & 7)) == "(r ^ (lane >> 4)) * 32 + (lane & 7)"
+
+
+def test_a_huge_divisor_costs_nothing() -> None:
+    assert str(LANE // (1 << 40)) == "0"
+    assert str(LANE % (1 << 40)) == "lane"
+    assert (LANE << (1 << 40)).limit is None

@@ -32,6 +32,8 @@ _EVALUATE: dict[str, Callable[[Value, Value], Value]] = {
     "&": lambda a, b: a & b,
     "^": lambda a, b: a ^ b,
 }
+# No value of a kernel has more bits; a larger shift would only build a huge integer here.
+_MAX_SHIFT = 63
 _BITWISE = {"<<", ">>", "&", "^"}
 
 
@@ -177,6 +179,8 @@ def _limit(op: str, left: int | None, right: int | None, operand: Expr) -> int |
         return 1 << max((left - 1).bit_length(), (right - 1).bit_length())
     if op in ("+", "*"):
         return _both(op, left - 1, right - 1) + 1
+    if isinstance(operand, Const) and op == "<<" and operand.value > _MAX_SHIFT:
+        return None
     if isinstance(operand, Const) and op in (">>", "/", "<<"):
         return _both(op, left - 1, operand.value) + 1
     return None
@@ -201,8 +205,9 @@ def _binary(op: str, left: Expr, right: Expr) -> Expr:
         whole = op == "&" and (value & (value + 1)) == 0
         if limit is not None and ((whole and limit <= value + 1) or (op == "%" and limit <= value)):
             return left
-        if limit is not None and op in (">>", "/") and limit <= _both("<<", 1, value):
-            return Const(0) if op == ">>" or limit <= value else Binary(op, left, right)
+        vanishes = op == "/" and limit is not None and limit <= value
+        if vanishes or (op == ">>" and limit is not None and (limit - 1) >> value == 0):
+            return Const(0)
         if op == "+" and value < 0:
             return Binary("-", left, Const(-value))
     if isinstance(left, Const) and left.value == 0:
