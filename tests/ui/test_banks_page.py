@@ -73,6 +73,7 @@ def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
     words = _words(test)
     assert "1 wavefront, ideal 1, conflict-free." in words
     assert "Without the swizzle: 32 wavefronts." in words
+    assert "32 wavefronts instead of 1" in words
     assert "What each XOR of the swizzle buys" in words
 
 
@@ -105,6 +106,7 @@ def test_the_fix_changes_the_design(open_page: Opened) -> None:
     assert _address(test)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
     assert test.selectbox(key="banks.swizzle").value == "Swizzle(0, 5, 5)"
     assert _button(test, "banks.apply").disabled
+    assert len(_charts(test)) == 3
 
 
 def test_padding_is_a_fix_too(open_page: Opened) -> None:

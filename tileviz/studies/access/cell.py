@@ -212,9 +212,14 @@ def _why_sectors(shown: Instruction) -> str:
     verdict = shown.verdict
     moved = (verdict.sectors or 0) * 32
     used = verdict.bytes_used or 0
+    sectors, lines = verdict.sectors or 0, verdict.lines or 0
     share = f"{100 * used / moved:.3g} %" if moved else "0 %"
     return (
-        f"{_apart(shown)}The lanes use {used:,} bytes of {verdict.sectors} sectors in "
-        f"{verdict.lines} lines: {moved:,} bytes move, {share} of them used. "
-        f"{verdict.ideal} sectors could hold them all."
+        f"{_apart(shown)}The lanes use {used:,} bytes of {_many(sectors, 'sector')} in "
+        f"{_many(lines, 'line')}: {moved:,} bytes move, {share} of them used. "
+        f"{_many(verdict.ideal, 'sector')} could hold them all."
     )
+
+
+def _many(count: int, name: str) -> str:
+    return f"{count} {name}{'s' * (count != 1)}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from tileviz.errors import DesignError
-from tileviz.layouts import parse_layout
+from tileviz.layouts import ComposeLayout, parse_layout
 from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.design import AccessDesign
+from tileviz.studies.access.plan import memory_layout
 from tileviz.studies.access.search import SearchResult
 from tileviz.studies.access.shown import Instruction
 from tileviz.ui import html
@@ -113,6 +114,17 @@ def fixed(
         return None
     try:
         return instruction_of(with_layout(design, chosen.layout), access, number)
+    except DesignError as error:
+        return error
+
+
+def bare(design: AccessDesign, access: int, number: int) -> Instruction | DesignError | None:
+    """Return an instruction through the design's layout without its swizzle, None without one."""
+    layout = memory_layout(design)
+    if not isinstance(layout, ComposeLayout):
+        return None
+    try:
+        return instruction_of(with_layout(design, str(layout.tile)), access, number)
     except DesignError as error:
         return error
 

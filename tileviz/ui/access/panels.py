@@ -76,7 +76,7 @@ def body(plan: AccessPlan, form: AccessForm) -> None:
     """Draw tile and strips in a column of their own width, everything else beside them."""
     scene = _scene(plan)
     with st.container(horizontal=True, gap="medium"):
-        left = st.container(width=banks.MAP_WIDTH)
+        left = st.container(width=banks.MAP_WIDTH, key="banks_left")
         right = st.container(width="stretch", key="banks_right")
     with left:
         if scene.part is not None:
@@ -240,18 +240,21 @@ def _bank_view(shown: Instruction, theme: Theme, view: Physical, name: str) -> N
 
 
 def _after(scene: _Scene, chosen: Candidate) -> None:
-    """Draw the same view of the same instruction through the chosen arrangement."""
+    """Draw the same view of the same instruction, fixed; or without the swizzle that fixes it."""
+    name = f"With {tables.name_of(chosen)}"
     found = fix.fixed(scene.design, chosen, scene.access, scene.number)
+    if found is None:
+        name = "Without the swizzle"
+        found = fix.bare(scene.design, scene.access, scene.number)
     if found is None or not scene.shown.active.any():
         return
-    name = tables.name_of(chosen)
     if isinstance(found, DesignError):
-        st.html(html.panel(f"With {name}"))
+        st.html(html.panel(name))
         st.html(html.empty("No picture.", html.sentence(str(found))))
         return
     before, cost = scene.shown.verdict.cost, found.verdict.cost
     note = f"{cost} wavefront{'s' * (cost != 1)} instead of {before}"
-    st.html(html.panel(f"With {name}", note))
+    st.html(html.panel(name, note))
     view: Physical = st.session_state[_VIEW] or "banks"
     _bank_view(found, scene.theme, view, f"after.{view}")
 
@@ -371,12 +374,12 @@ def _code_section(plan: AccessPlan) -> None:
 
 def _about(plan: AccessPlan) -> str:
     verdict = plan.verdict
-    unit = "sectors" if verdict.wavefronts is None else "wavefronts"
+    unit = "sector" if verdict.wavefronts is None else "wavefront"
     return (
-        f"One warp executes this access once; {verdict.cost} {unit} are predicted, ideal "
-        f"{verdict.ideal}. The other accesses fill the memory and show what came out, so that "
-        "every byte can be checked. Addresses keep their place within 128 bytes, which is all "
-        "that banks and sectors look at."
+        f"One warp executes this access once: predicted {verdict.cost} "
+        f"{unit}{'s' * (verdict.cost != 1)}, ideal {verdict.ideal}. The other accesses fill the "
+        "memory and show what came out, so that every byte can be checked. Addresses keep their "
+        "place within 128 bytes, which is all that banks and sectors look at."
     )
 
 
