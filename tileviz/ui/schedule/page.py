@@ -11,7 +11,7 @@ from tileviz.ui.schedule import cuda, editors, panels, side_by_side, state, swee
 from tileviz.ui.schedule.cached import plan_of
 from tileviz.ui.schedule.form import label
 
-_STATE = "schedule"
+_STATE, _EARLIER = "schedule", "schedule.earlier"
 _MAX_FAULTS = 3
 
 
@@ -48,7 +48,12 @@ def _title() -> PopoverContainer:
 def _read(popover: PopoverContainer) -> state.PageState:
     """Bring address bar, controls and the last valid design into agreement."""
     before: state.PageState | None = st.session_state.get(_STATE)
-    current = state.opened(before, st.query_params.to_dict())
+    earlier = st.session_state.get(_EARLIER, ())
+    query = st.query_params.to_dict()
+    late = before is not None and state.outruns(
+        before, query, editors.collect(before.form), earlier
+    )
+    current = before if before is not None and late else state.opened(before, query)
     # A new link refills the controls. Otherwise only those that lost their value while another
     # page was shown get it back.
     editors.fill(current.form, force=before is None or current.form != before.form)
@@ -57,10 +62,12 @@ def _read(popover: PopoverContainer) -> state.PageState:
         editors.more_fields()
     current = state.edited(current, editors.collect(current.form))
     wanted = state.address(current)
-    if wanted is not None and wanted != st.query_params.to_dict():
-        st.query_params.from_dict(wanted)
+    # Writing the address may end this run, so everything is remembered before.
     current = state.with_link(current, wanted)
     st.session_state[_STATE] = current
+    st.session_state[_EARLIER] = state.remembered(earlier, before, current)
+    if wanted is not None and wanted != query:
+        st.query_params.from_dict(wanted)
     return current
 
 
