@@ -73,7 +73,7 @@ def test_the_fix_an_edit_a_fault_and_a_reload(
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text('Layout: expected ")" before "]".')
     expect(_verdict(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
-    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(2)
+    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(3)
     settled(page)
     page.reload()
     settled(page)
