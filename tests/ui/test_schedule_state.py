@@ -15,10 +15,9 @@ from tileviz.ui.schedule.state import (
     edited,
     matching_preset,
     opened,
-    outruns,
-    remembered,
     with_link,
 )
+from tileviz.ui.state import outruns, remembered
 
 LINK = {"problem": "300,500,64", "tile": "128,256,32", "policy": "catlass", "offset": "3"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from tileviz.ui import frame, html
+from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.layouts import editors, panels, state
 from tileviz.ui.layouts.cached import plan_of, verdict_of
 from tileviz.ui.layouts.form import label
 
 _STATE = "layouts"
-_MAX_FAULTS = 3
 
 
 def page() -> None:
@@ -22,43 +22,11 @@ def page() -> None:
             width="stretch",
         )
         corner = st.container(width="content")
-    current = _read()
+    current = settle(state.RULES, editors, _STATE)
     with corner:
         panels.download(current.design)
-    _faults(current)
+    show_faults(current, label, "The first preset")
     plan = plan_of(current.design)
     said = verdict_of(current.design)
     st.html(html.verdict(said.state, said.sentence, said.facts))
     panels.body(plan)
-
-
-def _read() -> state.PageState:
-    """Bring address bar, controls and the last valid design into agreement."""
-    before: state.PageState | None = st.session_state.get(_STATE)
-    current = state.opened(before, st.query_params.to_dict())
-    # A new link refills the controls. Otherwise only those that lost their value while another
-    # page was shown get it back.
-    editors.fill(current.form, force=before is None or current.form != before.form)
-    editors.design_row()
-    current = state.edited(current, editors.collect(current.form))
-    wanted = state.address(current)
-    if wanted is not None and wanted != st.query_params.to_dict():
-        st.query_params.from_dict(wanted)
-    current = state.with_link(current, wanted)
-    st.session_state[_STATE] = current
-    return current
-
-
-def _faults(current: state.PageState) -> None:
-    """Name every fault, between the design row and the verdict."""
-    note = "The last valid design stays below."
-    if current.from_link:
-        note = "The rest of the link is used."
-    if current.stand_in:
-        note = "The first preset is shown below instead."
-    # A field whose text cannot be read is also missing; once is enough.
-    faults = {label(error.field): error for error in reversed(current.problems)}
-    ordered = [html.Fault(name, error) for name, error in reversed(faults.items())]
-    if ordered:
-        more = max(len(ordered) - _MAX_FAULTS, 0)
-        st.html(html.error_box(ordered[:_MAX_FAULTS], note, more))

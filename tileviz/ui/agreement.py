@@ -1,0 +1,89 @@
+"""Bringing a page's address bar, its controls and its last valid design into agreement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import streamlit as st
+
+from tileviz.studies.design import Design
+from tileviz.ui import html
+from tileviz.ui.state import Form, PageState, StateRules, outruns, remembered
+
+_MAX_FAULTS = 3
+
+
+class Editors(Protocol):
+    """The controls of a page: a module with these functions."""
+
+    def fill(self, form: Any, *, force: bool) -> None:
+        """Put a form into the controls; without ``force`` only where a control has no value."""
+
+    def collect(self, form: Any) -> Any:
+        """Return what the controls hold; fields without a control keep their value in ``form``."""
+
+    def design_row(self) -> None:
+        """Draw the controls."""
+
+
+def _nothing_further() -> None:
+    return None
+
+
+def settle(
+    rules: StateRules[Any, Any],
+    editors: Editors,
+    key: str,
+    further: Callable[[], None] = _nothing_further,
+) -> PageState[Any, Any]:
+    """Draw the controls and return the page's state, with the address bar written.
+
+    Args:
+        rules: How the page's state changes.
+        editors: The page's controls.
+        key: Under which the session keeps the state.
+        further: Draws the controls outside the design row.
+    """
+    before: PageState[Form, Design] | None = st.session_state.get(key)
+    earlier = st.session_state.get(f"{key}.earlier", ())
+    query = st.query_params.to_dict()
+    late = before is not None and outruns(before, query, editors.collect(before.form), earlier)
+    current = before if before is not None and late else rules.opened(before, query)
+    # A new link refills the controls. Otherwise only those that lost their value while another
+    # page was shown get it back.
+    editors.fill(current.form, force=before is None or current.form != before.form)
+    editors.design_row()
+    further()
+    current = rules.edited(current, editors.collect(current.form))
+    wanted = rules.address(current)
+    # Writing the address may end this run, so everything is remembered before.
+    current = rules.with_link(current, wanted)
+    st.session_state[key] = current
+    st.session_state[f"{key}.earlier"] = remembered(earlier, before, current)
+    if wanted is not None and wanted != query:
+        st.query_params.from_dict(wanted)
+    return current
+
+
+def show_faults(
+    current: PageState[Any, Any], label: Callable[[str], str], demo: str = "The demo"
+) -> None:
+    """Name every fault, between the design row and the verdict.
+
+    Args:
+        current: The page's state.
+        label: Gives a field's name on the page.
+        demo: What is drawn where a link held no design at all.
+    """
+    note = "The last valid design stays below."
+    if current.from_link:
+        note = "The rest of the link is used."
+    if current.stand_in:
+        note = f"{demo} is shown below instead."
+    # A field whose text cannot be read is also missing; once is enough.
+    faults = {label(error.field): error for error in reversed(current.problems)}
+    ordered = [html.Fault(name, error) for name, error in reversed(faults.items())]
+    if ordered:
+        more = max(len(ordered) - _MAX_FAULTS, 0)
+        st.html(html.error_box(ordered[:_MAX_FAULTS], note, more))
