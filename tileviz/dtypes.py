@@ -89,7 +89,7 @@ def dtype(name: str) -> DType:
     """
     if name in _SCALARS:
         return DType(name, *_SCALARS[name])
-    match = re.fullmatch(r"(\w+?)x(\d{1,3})", name) if isinstance(name, str) else None
+    match = re.fullmatch(r"(\w+?)x([1-9]\d?)", name, re.ASCII) if isinstance(name, str) else None
     if match and match[1] in _SCALARS and int(match[2]) in (2, 3, 4, 8, 16, 32):
         base, count = dtype(match[1]), int(match[2])
         bits = base.bits * count

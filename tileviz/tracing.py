@@ -92,9 +92,11 @@ def counts(of: KernelDesign, done: Run) -> tuple[CountRow, ...]:
 def _source(file: str) -> str:
     path = Path(file)
     try:
-        if path.stat().st_size > MAX_SOURCE:
-            raise DesignError("file", f"at most {MAX_SOURCE} bytes of source are read", file[:120])
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8-sig") as opened:
+            text = opened.read(MAX_SOURCE + 1)
+        if len(text) > MAX_SOURCE:
+            raise DesignError("file", f"at most {MAX_SOURCE} characters are read", file[:120])
+        return text
     except (OSError, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, DesignError):
             raise
@@ -111,7 +113,7 @@ def _pair(text: str) -> tuple[str, str]:
 def _load(name: str, path: str) -> Array:
     try:
         array: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:
         raise DesignError("input", f"{name} cannot be read: {error}", path[:120]) from None
     return array
 

@@ -27,6 +27,8 @@ from tileviz.cli.shell import (
 )
 from tileviz.errors import DesignError
 
+MAX_BATCH = 1 << 27
+
 
 @app.command()
 def plan(design: DesignArgument, as_json: JsonOption = False) -> None:
@@ -67,7 +69,7 @@ def run(
 
             show_plan(planned)
             show_run(done)
-        return OK if done.verified else FAILED
+        return FAILED if done.verified is False else OK
 
     finish(work, as_json)
 
@@ -119,12 +121,18 @@ def _results(lines: Iterable[str], run: bool, on: On, seed: int) -> Iterator[dic
 
 
 def _lines(file: str) -> list[str]:
-    if file == "-":
-        return sys.stdin.read().splitlines()
     try:
-        return Path(file).read_text(encoding="utf-8").splitlines()
+        if file == "-":
+            text = sys.stdin.read(MAX_BATCH + 1)
+        else:
+            with Path(file).open(encoding="utf-8-sig") as opened:
+                text = opened.read(MAX_BATCH + 1)
     except (OSError, ValueError) as error:
         raise DesignError("file", f"cannot be read: {error}", file[:120]) from None
+    if len(text) > MAX_BATCH:
+        raise DesignError("file", f"at most {MAX_BATCH} characters are read", file[:120])
+    # Only a line feed ends a JSON line: other breaks may stand inside a string.
+    return text.split("\n")
 
 
 @app.command()
@@ -153,9 +161,13 @@ def _exported(of: Any, form: str) -> str:
     if form == "json":
         return json.dumps(of.document(), indent=2, ensure_ascii=False) + "\n"
     if form == "link":
-        from tileviz.export.links import page_url
+        from tileviz.export.links import MAX_LINK, page_url
 
-        return page_url(of) + "\n"
+        link = page_url(of)
+        if len(link) > MAX_LINK:
+            message = f"its link has {len(link)} characters, at most {MAX_LINK} are read"
+            raise DesignError("design", f"{message}; use --as json", None)
+        return link + "\n"
     from tileviz import api
     from tileviz.export.snippets import standalone_cu
     from tileviz.studies.errors import NotRunnable

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +17,8 @@ from tileviz.errors import DesignError
 OK, FAILED, BAD_INPUT = 0, 1, 2
 MAX_DOCUMENT = 1 << 20
 T = TypeVar("T")
+_TIGHT = (",", ":")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 On = Literal["auto", "emulator", "gpu"]
 
 app = typer.Typer(
@@ -49,6 +53,8 @@ def read_design(text: str) -> Any:
     """
     from tileviz.studies.registry import make_design, preset, presets
 
+    if not _is_unicode(text):
+        raise DesignError("design", "is not valid Unicode text", ascii(text[:60]))
     found = preset(text)
     if found is not None:
         return found.design
@@ -73,7 +79,7 @@ def read_design(text: str) -> Any:
 
 
 def _read(path: Path) -> str:
-    with path.open(encoding="utf-8") as file:
+    with path.open(encoding="utf-8-sig") as file:
         return file.read(MAX_DOCUMENT + 1)
 
 
@@ -82,9 +88,31 @@ def parse_json(text: str) -> Any:
     if len(text) > MAX_DOCUMENT:
         raise DesignError("design", f"at most {MAX_DOCUMENT} characters are read", None)
     try:
-        return json.loads(text)
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
+    if _SURROGATE.search(text) and not _is_unicode(json.dumps(value, ensure_ascii=False)):
+        raise DesignError("design", "is not JSON: half of a surrogate pair", text[:120])
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return value
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def progress(items: Iterable[T], total: float | None = None) -> Iterable[T]:
@@ -98,8 +126,23 @@ def progress(items: Iterable[T], total: float | None = None) -> Iterable[T]:
 
 
 def print_json(document: Any) -> None:
-    """Print one object on one line."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+    """Print one object on one line; a NaN or an infinity becomes its name, in quotes."""
+    try:
+        text = json.dumps(document, ensure_ascii=False, separators=_TIGHT, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_named(document), ensure_ascii=False, separators=_TIGHT)
+    sys.stdout.write(text + "\n")
+
+
+def _named(value: Any) -> Any:
+    """Return a document whose numbers are all JSON's."""
+    if isinstance(value, dict):
+        return {key: _named(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
 
 
 def finish(work: Callable[[], int], as_json: bool) -> None:

@@ -158,6 +158,9 @@ class Service:
             cubin = self.compiler.finish_cubin(key, _RESOURCE_SECONDS)
         if isinstance(cubin, nvrtc.Cubin):
             found = replace(found, resources=cubin.resources)
+        elif cubin is not None and not found.problems:
+            # PTX that runs here, but no GPU would take: too much shared memory, say.
+            found = replace(found, problems=(Problem("compile", f"no machine code: {cubin}"),))
         return found, cubin is None
 
     def emulate(

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tileviz.errors import DesignError
-from tileviz.studies.codec import Codec
+from tileviz.studies.codec import VERBATIM, Codec
 from tileviz.studies.design import Design, shown
 from tileviz.studies.registry import STUDIES, make_design, presets, study_of
 
@@ -35,6 +35,18 @@ def to_query(design: Design) -> dict[str, str]:
     return query
 
 
+def short_query(design: Design) -> dict[str, str]:
+    """Return the query keys of a design's link without the spaces behind commas.
+
+    They double in length in an address and mean nothing, but in CUDA text.
+    """
+    keys = study_of(design).link.KEYS
+    return {
+        key: value if key in keys and keys[key][1] is VERBATIM else value.replace(", ", ",")
+        for key, value in to_query(design).items()
+    }
+
+
 def page_url(design: Design) -> str:
     """Return a design's link, relative to the app's address.
 
@@ -43,7 +55,7 @@ def page_url(design: Design) -> str:
         >>> page_url(preset("permute-declined").design)
         '/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]'
     """
-    query = {key: value.replace(", ", ",") for key, value in to_query(design).items()}
+    query = short_query(design)
     return f"/{study_of(design).link.PAGE}?{urlencode(query, safe='[]():,@', quote_via=quote)}"
 
 
@@ -182,7 +194,10 @@ def parse_link(link: str) -> Design:
     studies = {study.link.PAGE: name for name, study in STUDIES.items()}
     if page not in studies:
         raise DesignError("link", f"its page must be one of {', '.join(studies)}", shown(page))
-    query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=64))
+    try:
+        query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=64))
+    except ValueError:
+        raise DesignError("link", "at most 64 keys are read", shown(link)) from None
     design, errors = from_query(studies[page], query)
     if errors or design is None:
         raise errors[0] if errors else DesignError("link", "names no design", shown(link))

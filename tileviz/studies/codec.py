@@ -61,11 +61,13 @@ def _number(value: int | None) -> str:
 
 
 TEXT = Codec(str, str)
+# Text in which every space counts.
+VERBATIM = Codec(str, str)
 NUMBER = Codec(str, _int)
 FLAG = Codec(lambda value: "1" if value else "0", _flag)
 NUMBERS = Codec(
     lambda values: ",".join(map(_number, values)),
-    lambda text: [_int_or_none(part) for part in text.split(",")],
+    lambda text: [_int_or_none(part) for part in text.split(",")] if text else [],
 )
 REGION = Codec(lambda spans: ",".join(f"{begin}:{_number(end)}" for begin, end in spans), _region)
 STAGES = Codec(

@@ -76,7 +76,7 @@ def _values(part: str, text: str) -> Iterable[Value]:
 def _scalar(text: str) -> Value:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     finite = not isinstance(value, float) or math.isfinite(value)
     return value if finite and not isinstance(value, (list, dict)) else text

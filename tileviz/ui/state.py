@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from tileviz.errors import DesignError
-from tileviz.export.links import from_query, to_query
+from tileviz.export.links import from_query, short_query
 from tileviz.studies.design import Design
 from tileviz.studies.registry import Preset, preset, presets
 
@@ -159,8 +159,7 @@ class StateRules(Generic[F, D]):
         """
         if state.problems:
             return None
-        # Spaces behind commas double in length in an address, and mean nothing.
-        return {key: value.replace(", ", ",") for key, value in to_query(state.design).items()}
+        return short_query(state.design)
 
     def with_link(self, state: PageState[F, D], link: Mapping[str, str] | None) -> PageState[F, D]:
         """Return the state with the address bar as just written; None leaves it as last seen."""

@@ -9,6 +9,7 @@ from tileviz.errors import DesignError
 from tileviz.studies.design import shown
 
 _BUFFER = "name:dtype:extents:role is expected, such as x:float32:1024:in or y:int8:64x32:out"
+_MAX_DIGITS = 80
 _SCALAR = "name:dtype:value is expected, such as n:int32:1024"
 
 
@@ -27,9 +28,13 @@ def buffer_fields(text: str) -> dict[str, Any]:
         raise DesignError("buffer", _BUFFER, shown(text))
     name, dtype, extents, role = parts
     sizes = extents.split("x")
-    if not all(size.isascii() and size.isdigit() and len(size) < 12 for size in sizes):
+    if not all(map(_is_extent, sizes)):
         raise DesignError("buffer", _BUFFER, shown(text))
     return {"name": name, "dtype": dtype, "shape": [int(size) for size in sizes], "role": role}
+
+
+def _is_extent(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 12
 
 
 def scalar_fields(text: str) -> dict[str, Any]:
@@ -47,7 +52,11 @@ def scalar_fields(text: str) -> dict[str, Any]:
     name, _, rest = text.partition(":")
     dtype, _, value = rest.partition(":")
     try:
-        number = float(value) if dtype.startswith("float") else int(value[:40], 0)
+        if len(value) > _MAX_DIGITS or not value.isascii():
+            raise ValueError
+        number = float(value) if dtype.startswith("float") else int(value, 0)
+        if number != number or number in (float("inf"), float("-inf")):
+            raise ValueError
     except ValueError:
         raise DesignError("scalar", _SCALAR, shown(text)) from None
     return {"name": name, "dtype": dtype, "value": number}
@@ -60,9 +69,9 @@ def extents(field: str, text: str) -> list[int]:
         DesignError: The text has another form; names ``field``.
     """
     parts = text.replace("x", ",").split(",")
-    if len(parts) > 3 or not all(part.isascii() and part.isdigit() for part in parts):
+    if len(parts) > 3 or not all(_is_extent(part) for part in parts):
         raise DesignError(field, "up to three whole numbers are expected, such as 4,2", shown(text))
-    return [int(part[:12]) for part in parts]
+    return [int(part) for part in parts]
 
 
 def in_order(arguments: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileviz.errors import DesignError
-from tileviz.studies.codec import NUMBER, NUMBERS, TEXT, Codec, Keys
+from tileviz.studies.codec import NUMBER, NUMBERS, TEXT, VERBATIM, Codec, Keys
 from tileviz.studies.design import shown
 
 PAGE = "Kernel_lab"
@@ -49,5 +49,5 @@ KEYS: Keys = {
     "scalars": (("scalars",), _fields(("name", "dtype", "value"))),
     "order": (("order",), Codec(",".join, lambda text: text.split(","))),
     "shared_bytes": (("shared_bytes",), NUMBER),
-    "source": (("source",), TEXT),
+    "source": (("source",), VERBATIM),
 }
