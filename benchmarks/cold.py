@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import cycle
+
 import numpy as np
 
 from benchmarks.harness import Row, fastest, peak_memory, process
@@ -41,11 +43,13 @@ def _page() -> list[Row]:
 
     from benchmarks.harness import ROOT
 
-    app = AppTest.from_file(str(ROOT / "pages" / "1_Permute_layout.py"), default_timeout=30).run()
-    times = iter(range(10**6))
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=30).run()
+    app.switch_page("pages/1_Permute_layout.py").run()
+    dtypes = cycle(("uint32", "float32"))
 
     def edit() -> None:
-        app.query_params["dtype"] = ("float32", "uint32")[next(times) % 2]
-        app.run()
+        app.selectbox(key="permute.dtype").set_value(next(dtypes)).run()
+        if app.exception:
+            raise AssertionError(app.exception[0].message)
 
     return [Row("permute page after an edit, server side", fastest(edit, repeat=5), "s", 0.3)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from typer.testing import CliRunner
 from tileviz.cli import app
 
 SHELL = CliRunner()
+ROOT = Path(__file__).resolve().parent.parent
 COPY = {"study": "permute", "src": {"layout": "S[32:1]"}, "dst": {"layout": "S[32:1]"}}
 
 
@@ -145,3 +148,16 @@ def test_doctor_names_runners_and_fixes() -> None:
     )
     code, text = call("doctor")
     assert code == 0 and text.splitlines()[0].split("Mode: ")[1].rstrip(".") == document["mode"]
+
+
+def test_a_long_batch_is_shared_among_processes_in_order(tmp_path: Path) -> None:
+    lines = [json.dumps({**COPY, "study": "permute"})] * 3
+    lines += ["broken", "", json.dumps({"study": "access", "bytes": 4, "addresses": [0, 128, 256]})]
+    file = tmp_path / "designs.jsonl"
+    file.write_text("\n".join(lines) + "\n")
+    command = [sys.executable, "-c", "import tileviz.cli.designs as d; d._SHARED = 5; "]
+    command[-1] += f"from tileviz.cli import app; app(['batch', {str(file)!r}])"
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [result.get("study") for result in results] == ["permute"] * 3 + [None, "access"]
+    assert results[-1]["wavefronts"] == 3

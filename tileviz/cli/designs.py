@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Annotated, Any, Literal
 
 import typer
@@ -28,6 +33,12 @@ from tileviz.cli.shell import (
 from tileviz.errors import DesignError
 
 MAX_BATCH = 1 << 27
+
+# From this many lines on, a second process is worth its start.
+_SHARED = 4000
+_MOST_CHILDREN = 8
+# Set in a child, so that it does not share its work again.
+_CHILD = "TILEVIZ_BATCH_CHILD"
 
 
 @app.command()
@@ -97,13 +108,42 @@ def batch(
     """Plan many designs: one in, one compact result out, in order; faults do not stop the rest."""
 
     def work() -> int:
+        lines = _lines(file)
+        if len(lines) >= _SHARED and not run and _CHILD not in os.environ:
+            _plan_in_children(lines)
+            return OK
         failed = False
-        for document in _results(progress(_lines(file)), run, on, seed):
+        for document in _results(progress(lines), run, on, seed):
             failed |= document.get("verified") is False
             print_json(document)
         return FAILED if failed else OK
 
     finish(work, as_json)
+
+
+def _plan_in_children(lines: list[str]) -> None:
+    """Plan many designs with one process a processor; print their results in order."""
+    workers = min(os.cpu_count() or 1, _MOST_CHILDREN)
+    size = -(-len(lines) // workers)
+    package = str(Path(__file__).resolve().parents[2])
+    found = os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, _CHILD: "1", "PYTHONUTF8": "1", "PYTHONPATH": found}
+    command = [sys.executable, "-m", "tileviz", "batch", "-"]
+    with ExitStack() as stack:
+        shares = []
+        for start in range(0, len(lines), size):
+            given = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
+            given.write("\n".join(lines[start : start + size]))
+            given.seek(0)
+            results = stack.enter_context(TemporaryFile("w+", encoding="utf-8"))
+            child = subprocess.Popen(command, stdin=given, stdout=results, env=environment)
+            stack.callback(child.kill)
+            shares.append((child, results))
+        for child, results in progress(shares):
+            if child.wait():
+                raise DesignError("file", "a planning process ended early", child.returncode)
+            results.seek(0)
+            shutil.copyfileobj(results, sys.stdout)
 
 
 def _results(lines: Iterable[str], run: bool, on: On, seed: int) -> Iterator[dict[str, Any]]:
