@@ -19,7 +19,7 @@ from tileviz.cuda.kernel import Buffer, Kernel
 from tileviz.runners.inputs import make_arrays
 from tileviz.studies.registry import presets
 
-FOLDER = Path(__file__).parent / "kernels"
+FOLDER = Path(__file__).resolve().parent / "kernels"
 SEED = 20
 MOST_BYTES = 128 << 10
 

@@ -14,9 +14,9 @@ from tileviz.ui.access.form import (
     WIDTHS,
     AccessForm,
 )
-from tileviz.ui.access.state import access_presets, matching_preset, preset_design
+from tileviz.ui.access.state import RULES
+from tileviz.ui.controls import CUSTOM, Controls
 
-_CUSTOM = "custom"
 _DTYPES = (*NAMES, "float32x2", "float32x4")
 _ACCESS_NAMES = {
     "row": "row",
@@ -42,34 +42,9 @@ _HINTS = {
 }
 
 
-def key(field: str) -> str:
-    """Return the session key of a field's control."""
-    return f"banks.{field}"
-
-
-def fill(form: AccessForm, *, force: bool) -> None:
-    """Put a form into the controls; without ``force`` only where a control has no value yet."""
-    for field in FIELDS:
-        if force or key(field) not in st.session_state:
-            st.session_state[key(field)] = getattr(form, field)
-    preset = matching_preset(collect(form))
-    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
-
-
-def collect(form: AccessForm) -> AccessForm:
-    """Return what the controls hold; fields without a control keep their value in ``form``."""
-    values = {field: st.session_state.get(key(field)) for field in FIELDS}
-    kept = {
-        field: getattr(form, field) if value is None else value for field, value in values.items()
-    }
-    return AccessForm(**kept)
-
-
-def _load_preset() -> None:
-    name = st.session_state[key("preset")]
-    for preset in access_presets():
-        if preset.name == name:
-            fill(AccessForm.of(preset_design(preset)), force=True)
+_CONTROLS = Controls("banks", RULES, AccessForm, FIELDS)
+key, fill, collect = _CONTROLS.key, _CONTROLS.fill, _CONTROLS.collect
+_load_preset = _CONTROLS.load_preset
 
 
 def apply_layout(form: AccessForm, text: str) -> None:
@@ -84,10 +59,10 @@ def design_row() -> None:
     with st.container(key="design_row"), st.container(key="banks_row"):
         columns = st.columns([1.95, 2.1, 1.25, 1.35, 1.35, 1.0, 1.15, 1.0], gap="xsmall")
     with columns[0]:
-        titles = {preset.name: preset.title for preset in access_presets()}
+        titles = {preset.name: preset.title for preset in RULES.presets()}
         options = list(titles)
-        if st.session_state[key("preset")] == _CUSTOM:
-            options.append(_CUSTOM)
+        if st.session_state[key("preset")] == CUSTOM:
+            options.append(CUSTOM)
         st.selectbox(
             "Preset",
             options,

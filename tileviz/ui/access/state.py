@@ -18,6 +18,6 @@ RULES = StateRules(
     check=checked,
     told=told,
 )
-access_presets, preset_design = RULES.presets, RULES.preset_design
 matching_preset, opened, edited = RULES.matching_preset, RULES.opened, RULES.edited
 address, with_link = RULES.address, RULES.with_link
+preset_design = RULES.preset_design

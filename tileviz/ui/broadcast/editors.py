@@ -7,39 +7,12 @@ import streamlit as st
 from tileviz.studies.broadcast.design import DTYPES, MAX_SMS
 from tileviz.studies.broadcast.expressions import EXPRESSIONS
 from tileviz.ui.broadcast.form import FIELDS, LABELS, BroadcastForm
-from tileviz.ui.broadcast.state import broadcast_presets, matching_preset, preset_form
+from tileviz.ui.broadcast.state import RULES
+from tileviz.ui.controls import CUSTOM, Controls
 
-_CUSTOM = "custom"
-
-
-def key(field: str) -> str:
-    """Return the session key of a field's control."""
-    return f"broadcast.{field}"
-
-
-def fill(form: BroadcastForm, *, force: bool) -> None:
-    """Put a form into the controls; without ``force`` only where a control has no value yet."""
-    for field in FIELDS:
-        if force or key(field) not in st.session_state:
-            st.session_state[key(field)] = getattr(form, field)
-    preset = matching_preset(collect(form))
-    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
-
-
-def collect(form: BroadcastForm) -> BroadcastForm:
-    """Return what the controls hold; fields without a control keep their value in ``form``."""
-    values = {field: st.session_state.get(key(field)) for field in FIELDS}
-    kept = {
-        field: getattr(form, field) if value is None else value for field, value in values.items()
-    }
-    return BroadcastForm(**kept)
-
-
-def _load_preset() -> None:
-    name = st.session_state[key("preset")]
-    for preset in broadcast_presets():
-        if preset.name == name:
-            fill(preset_form(preset), force=True)
+_CONTROLS = Controls("broadcast", RULES, BroadcastForm, FIELDS)
+key, fill, collect = _CONTROLS.key, _CONTROLS.fill, _CONTROLS.collect
+_load_preset = _CONTROLS.load_preset
 
 
 def expression_title(name: str) -> str:
@@ -55,10 +28,10 @@ def expression_title(name: str) -> str:
 
 def design_row() -> None:
     """Draw preset, output, operands, expression, dtype and multiprocessors in one row."""
-    titles = {preset.name: preset.title for preset in broadcast_presets()}
+    titles = {preset.name: preset.title for preset in RULES.presets()}
     options = list(titles)
-    if st.session_state[key("preset")] == _CUSTOM:
-        options.append(_CUSTOM)
+    if st.session_state[key("preset")] == CUSTOM:
+        options.append(CUSTOM)
     with st.container(key="design_row"):
         columns = st.columns([2.05, 1.65, 1.7, 2.55, 1.15, 0.9], gap="xsmall")
     with columns[0]:

@@ -16,6 +16,5 @@ RULES = StateRules(
     BroadcastForm.from_query,
     canonical=True,
 )
-broadcast_presets, preset_form = RULES.presets, RULES.preset_form
 matching_preset, opened, edited = RULES.matching_preset, RULES.opened, RULES.edited
 address, with_link = RULES.address, RULES.with_link

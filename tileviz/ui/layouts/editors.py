@@ -6,10 +6,10 @@ import streamlit as st
 
 from tileviz.dtypes import NAMES
 from tileviz.studies.layout.design import uses
+from tileviz.ui.controls import CUSTOM, Controls
 from tileviz.ui.layouts.form import FIELDS, LABELS, OPS, LayoutForm
-from tileviz.ui.layouts.state import layout_presets, matching_preset, preset_form
+from tileviz.ui.layouts.state import RULES
 
-_CUSTOM = "custom"
 _DTYPES = (*NAMES, "float32x2", "float32x4")
 _OPERATIONS = {
     "apply": "Apply: every address",
@@ -30,42 +30,17 @@ _HINTS = {
 _WIDTHS = {"shape": 1.0, "region": 1.2, "outer": 2.0, "cuda_target": 1.4}
 
 
-def key(field: str) -> str:
-    """Return the session key of a field's control."""
-    return f"layouts.{field}"
-
-
-def fill(form: LayoutForm, *, force: bool) -> None:
-    """Put a form into the controls; without ``force`` only where a control has no value yet."""
-    for field in FIELDS:
-        if force or key(field) not in st.session_state:
-            st.session_state[key(field)] = getattr(form, field)
-    preset = matching_preset(collect(form))
-    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
-
-
-def collect(form: LayoutForm) -> LayoutForm:
-    """Return what the controls hold; fields without a control keep their value in ``form``."""
-    values = {field: st.session_state.get(key(field)) for field in FIELDS}
-    kept = {
-        field: getattr(form, field) if value is None else value for field, value in values.items()
-    }
-    return LayoutForm(**kept)
-
-
-def _load_preset() -> None:
-    name = st.session_state[key("preset")]
-    for preset in layout_presets():
-        if preset.name == name:
-            fill(preset_form(preset), force=True)
+_CONTROLS = Controls("layouts", RULES, LayoutForm, FIELDS)
+key, fill, collect = _CONTROLS.key, _CONTROLS.fill, _CONTROLS.collect
+_load_preset = _CONTROLS.load_preset
 
 
 def design_row() -> None:
     """Draw preset, operation, layout and element in one row, the operation's own fields below."""
-    titles = {preset.name: preset.title for preset in layout_presets()}
+    titles = {preset.name: preset.title for preset in RULES.presets()}
     options = list(titles)
-    if st.session_state[key("preset")] == _CUSTOM:
-        options.append(_CUSTOM)
+    if st.session_state[key("preset")] == CUSTOM:
+        options.append(CUSTOM)
     # The shape that apply may take has room in the first row.
     applies = st.session_state[key("op")] == "apply"
     with st.container(key="design_row"):

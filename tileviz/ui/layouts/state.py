@@ -10,6 +10,5 @@ from tileviz.ui.state import StateRules
 PageState = AnyState[LayoutForm, LayoutDesign]
 
 RULES = StateRules("layout", LayoutDesign, LayoutForm.of, LayoutForm.from_query)
-layout_presets, preset_form = RULES.presets, RULES.preset_form
 matching_preset, opened, edited = RULES.matching_preset, RULES.opened, RULES.edited
 address, with_link = RULES.address, RULES.with_link

@@ -10,49 +10,24 @@ from tileviz.dtypes import NAMES
 from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, TileLayout, parse_layout
 from tileviz.studies.design import MAX_RANK
+from tileviz.ui.controls import CUSTOM, Controls
 from tileviz.ui.permute.form import FIELDS, MAX_STAGES, SCOPES, SPACES, PermuteForm
-from tileviz.ui.permute.state import matching_preset, permute_presets, preset_design
+from tileviz.ui.permute.state import RULES
 
-_CUSTOM = "custom"
 _DTYPES = (*NAMES, "float32x2", "float32x4")
 
 
-def key(field: str) -> str:
-    """Return the session key of a field's control."""
-    return f"permute.{field}"
-
-
-def fill(form: PermuteForm, *, force: bool) -> None:
-    """Put a form into the controls; without ``force`` only where a control has no value yet."""
-    for field in FIELDS:
-        if force or key(field) not in st.session_state:
-            st.session_state[key(field)] = getattr(form, field)
-    preset = matching_preset(collect(form))
-    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
-
-
-def collect(form: PermuteForm) -> PermuteForm:
-    """Return what the controls hold; fields without a control keep their value in ``form``."""
-    values = {field: st.session_state.get(key(field)) for field in FIELDS}
-    kept = {
-        field: getattr(form, field) if value is None else value for field, value in values.items()
-    }
-    return PermuteForm(**kept)
-
-
-def _load_preset() -> None:
-    name = st.session_state[key("preset")]
-    for preset in permute_presets():
-        if preset.name == name:
-            fill(PermuteForm.of(preset_design(preset)), force=True)
+_CONTROLS = Controls("permute", RULES, PermuteForm, FIELDS)
+key, fill, collect = _CONTROLS.key, _CONTROLS.fill, _CONTROLS.collect
+_load_preset = _CONTROLS.load_preset
 
 
 def design_row() -> None:
     """Draw preset, source, destination, dtype and stages in one row."""
-    titles = {preset.name: preset.title for preset in permute_presets()}
+    titles = {preset.name: preset.title for preset in RULES.presets()}
     options = list(titles)
-    if st.session_state[key("preset")] == _CUSTOM:
-        options.append(_CUSTOM)
+    if st.session_state[key("preset")] == CUSTOM:
+        options.append(CUSTOM)
     with st.container(key="design_row"):
         columns = st.columns([2.13, 2.82, 2.82, 1.15, 0.75], gap="xsmall")
     with columns[0]:

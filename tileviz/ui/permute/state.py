@@ -11,6 +11,5 @@ from tileviz.ui.state import StateRules
 PageState = AnyState[PermuteForm, PermuteDesign]
 
 RULES = StateRules("permute", PermuteDesign, PermuteForm.of, PermuteForm.from_query, check=checked)
-permute_presets, preset_design = RULES.presets, RULES.preset_design
 matching_preset, opened, edited = RULES.matching_preset, RULES.opened, RULES.edited
 address, with_link = RULES.address, RULES.with_link
