@@ -10,11 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.figures.tokens import IDLE
-from tileviz.studies.layout.forms import Facts
-from tileviz.studies.layout.grid import MAX_NUMBERED, Grid
+from tileviz.layouts import LayoutError
+from tileviz.studies.layout.forms import Facts, facts_of
+from tileviz.studies.layout.grid import MAX_NUMBERED, Grid, Layout, logical_grid
+from tileviz.studies.layout.physical import physical_grid
+from tileviz.studies.layout.plan import LayoutPlan
 
 ColourBy = Literal["place", "row"]
 Palette = Literal["order", "lanes"]
+Side = Literal["operand", "result"]
 
 CLASSES = 8
 # Around the cells: room for the column labels, and for half of a thick line.
@@ -246,3 +250,66 @@ def describe(grid: Grid, facts: Facts) -> str:
         f"column{'s' * (columns != 1)}, each cell {held}. "
         f"{elements} at {facts.addresses}.{shared}{cut}"
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """A design's operand or result, as its two pictures.
+
+    Attributes:
+        layout: The layout.
+        shape: Its logical extents.
+        facts: What is true of it.
+        logical: Its elements.
+        physical: Its addresses, None where they cannot be drawn.
+        reason: Why they cannot.
+    """
+
+    layout: Layout
+    shape: tuple[int, ...]
+    facts: Facts
+    logical: Grid
+    physical: Grid | None
+    reason: str
+
+    def colliding(self) -> NDArray[np.bool_] | None:
+        """Return which elements share an address, bool ``[element]``; None where none do."""
+        pair = self.facts.collision
+        if pair is None:
+            return None
+        elements = np.zeros(self.facts.size, dtype=bool)
+        for point in (pair.first, pair.second):
+            elements[np.ravel_multi_index(point, self.logical.shape)] = True
+        return elements
+
+
+def drawn(plan: LayoutPlan, side: Side) -> Drawn:
+    """Return the pictures of a plan's operand, or of its result.
+
+    Args:
+        plan: The plan.
+        side: ``result`` only where the operation has one.
+
+    Example:
+        >>> from tileviz import api
+        >>> from tileviz.studies.registry import preset
+        >>> drawn(api.plan(preset("layout-padded-33").design), "operand").facts.size
+        1024
+    """
+    layout, shape = plan.operand, plan.operand_shape
+    if side == "result" and plan.result is not None:
+        layout, shape = plan.result, plan.result_shape
+    facts = facts_of(layout, shape)
+    width = plan.design.element_bytes
+    block = plan.design.inner_shape if side == "result" and len(shape) > 1 else None
+    logical = logical_grid(
+        layout, shape, element_bytes=width, max_columns=most_columns(facts), block=block
+    )
+    physical, reason = None, ""
+    try:
+        physical = physical_grid(
+            layout, shape, element_bytes=width, max_columns=most_physical_columns(facts)
+        )
+    except LayoutError as error:
+        reason = str(error)
+    return Drawn(layout, shape, facts, logical, physical, reason)

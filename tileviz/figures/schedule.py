@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from tileviz.figures.order_map import (
     order_classes,
 )
 from tileviz.figures.outline import outline_of
-from tileviz.figures.scrubber import BAR, Scrubber
+from tileviz.figures.scrubber import BAR, MOST_ABOVE, Scrubber
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import Theme
 from tileviz.studies.schedule import views
@@ -100,8 +101,47 @@ def wave_label(plan: SchedulePlan, view: views.WaveView) -> str:
     return f"wave {view.wave + 1} of {plan.schedule.waves}, {named}, reads {size}"
 
 
+def first_wave(plan: SchedulePlan) -> int:
+    """Return the wave that is shown first: past the start of the first batch, before its end.
+
+    Example:
+        >>> from tileviz import api
+        >>> from tileviz.studies.registry import preset
+        >>> first_wave(api.plan(preset("schedule-ragged").design))
+        7
+    """
+    schedule = plan.schedule
+    last = int(schedule.wave[schedule.batch == 0].max(initial=0))
+    return (last + 1) * 2 // 5
+
+
+def highest_of(plans: Sequence[SchedulePlan]) -> int:
+    """Return the bytes that the bars of several plans' orders must reach to be compared.
+
+    Args:
+        plans: Plans with at least one wave each.
+
+    Example:
+        >>> from tileviz import api
+        >>> from tileviz.studies.registry import preset
+        >>> highest_of([api.plan(preset("schedule-zn-3").design)]) >> 20
+        4
+    """
+    highest = max(int(plan.metrics.footprints.max()) for plan in plans)
+    # A row-major line far above the bars is left out; with higher bars it comes back.
+    for line_at in sorted(map(_row_major, plans)):
+        if line_at <= MOST_ABOVE * highest:
+            highest = max(highest, int(np.ceil(line_at)))
+    return highest
+
+
 def order_figure(
-    plan: SchedulePlan, wave: int, theme: Theme, batch: int = 0, task: int | None = None
+    plan: SchedulePlan,
+    wave: int,
+    theme: Theme,
+    batch: int = 0,
+    task: int | None = None,
+    highest: int = 0,
 ) -> go.Figure:
     """Return bars of what every wave reads, the scrubber, and the order map below.
 
@@ -111,6 +151,7 @@ def order_figure(
         theme: Colours.
         batch: The batch (or group) whose tiles are drawn.
         task: A task whose tile is framed, or None.
+        highest: Bytes that the bars' scale reaches at least, to compare several orders.
 
     Example:
         >>> from tileviz.studies.registry import make_design
@@ -126,7 +167,8 @@ def order_figure(
     size = map_size(*order.shape)
     shown = [_Wave.of(plan, stop, batch, size) for stop in stops(plan, wave)]
     active = next(index for index, stop in enumerate(shown) if stop.wave == wave)
-    unit = Unit.of(max(stop.footprint for stop in shown))
+    highest = max(highest, *(stop.footprint for stop in shown))
+    unit = Unit.of(highest)
     still = [*_bars(shown, unit, theme)]
     on_map = [*cells(plan, order, theme)]
     if size.small:
@@ -143,7 +185,7 @@ def order_figure(
         waves=tuple(stop.wave for stop in shown),
         labels=tuple(stop.label for stop in shown),
         active=active,
-        highest=max(stop.footprint for stop in shown),
+        highest=highest,
         row_major=_row_major(plan),
         unit=unit,
         size=size,

@@ -151,12 +151,13 @@ def _end_labels(curves: Sequence[Curve]) -> list[tuple[str, float]]:
     ]
 
 
-def shares_figure(shares: NDArray[np.float64], theme: Theme) -> go.Figure:
+def shares_figure(shares: NDArray[np.float64], theme: Theme, top: float = 0.0) -> go.Figure:
     """Return every worker's work against the mean; the largest are marked if few.
 
     Args:
         shares: Multiply-adds of every worker.
         theme: Colours.
+        top: Work over the mean that the scale reaches at least, to compare several schedules.
 
     Example:
         >>> from tileviz.figures.tokens import LIGHT
@@ -184,7 +185,7 @@ def shares_figure(shares: NDArray[np.float64], theme: Theme) -> go.Figure:
         "offset": -0.41 * step if step == 1 else 0,
         "hovertemplate": f"{who}: %{{y:.1f}} % of the mean<extra></extra>",
     }
-    top = float(part.max())
+    top = max(float(part.max()), 100 * top)
     layout = {
         **plain_layout(theme, 92, {"l": 44, "r": 8, "t": 6, "b": 20}),
         "xaxis": plain_axis(

@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _TOP, _BARS, _GAP, _LABELS, _BOTTOM = 52, 12, 26, 46, 52, 40, 8
 _MARKS, _EDGE = 18, 4
 # Buttons stand left of the slider; the button that saves the picture covers the right end.
 _BUTTONS, _SAVE = 84, 34
-_MOST_ABOVE = 5
+MOST_ABOVE = 5
 
 
 def map_width(rows: int, columns: int) -> int:
@@ -67,7 +67,7 @@ class Scrubber:
     @property
     def off_scale(self) -> bool:
         """Whether row-major lies so far above that its line would flatten the bars."""
-        return self.row_major > _MOST_ABOVE * self.highest
+        return self.row_major > MOST_ABOVE * self.highest
 
     @property
     def _right(self) -> float:

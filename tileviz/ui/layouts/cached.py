@@ -7,19 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
-from tileviz.figures.layout_views import most_columns, most_physical_columns
-from tileviz.layouts import LayoutError
+from tileviz.figures.layout_views import Drawn, Side, drawn
 from tileviz.studies.layout import explain
 from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.layout.forms import Facts, digits_table, facts_of, printed_forms
-from tileviz.studies.layout.grid import Grid, Layout, logical_grid
-from tileviz.studies.layout.physical import physical_grid
+from tileviz.studies.layout.grid import Grid
 from tileviz.studies.layout.plan import LayoutPlan, plan
 from tileviz.studies.statement import Statement, TextTable
-
-Side = Literal["operand", "result"]
 
 
 @lru_cache(maxsize=64)
@@ -39,24 +34,31 @@ class Shown:
     """Everything the page shows of one layout.
 
     Attributes:
-        layout: The layout.
-        facts: What is true of it.
-        logical: Its elements.
-        physical: Its addresses, None where they cannot be drawn.
-        reason: Why they cannot.
+        drawn: Its pictures.
         forms: The layout as text: (name, text).
         digits: Its parts.
         table: What is true of it, in words.
     """
 
-    layout: Layout
-    facts: Facts
-    logical: Grid
-    physical: Grid | None
-    reason: str
+    drawn: Drawn
     forms: tuple[tuple[str, str], ...]
     digits: TextTable
     table: TextTable
+
+    @property
+    def facts(self) -> Facts:
+        """What is true of it."""
+        return self.drawn.facts
+
+    @property
+    def logical(self) -> Grid:
+        """Its elements."""
+        return self.drawn.logical
+
+    @property
+    def physical(self) -> Grid | None:
+        """Its addresses, None where they cannot be drawn."""
+        return self.drawn.physical
 
 
 @lru_cache(maxsize=32)
@@ -68,26 +70,9 @@ def shown(design: LayoutDesign, side: Side) -> Shown:
         side: ``result`` only where the operation has one.
     """
     made = plan_of(design)
-    layout, shape = made.operand, made.operand_shape
-    if side == "result" and made.result is not None:
-        layout, shape = made.result, made.result_shape
-    facts = facts_of(layout, shape)
-    width = design.element_bytes
-    block = design.inner_shape if side == "result" and len(shape) > 1 else None
-    logical = logical_grid(
-        layout, shape, element_bytes=width, max_columns=most_columns(facts), block=block
-    )
-    physical, reason = None, ""
-    try:
-        physical = physical_grid(
-            layout, shape, element_bytes=width, max_columns=most_physical_columns(facts)
-        )
-    except LayoutError as error:
-        reason = str(error)
-    table = explain.facts_table(made, layout, shape)
-    return Shown(
-        layout, facts, logical, physical, reason, printed_forms(layout), digits_table(layout), table
-    )
+    found = drawn(made, side)
+    table = explain.facts_table(made, found.layout, found.shape)
+    return Shown(found, printed_forms(found.layout), digits_table(found.layout), table)
 
 
 def one_number(design: LayoutDesign) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tileviz.figures.layout_views import (
     ColourBy,
     Room,
+    Side,
     cells_key,
     colouring,
     describe,
@@ -26,7 +27,7 @@ from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
 from tileviz.studies.layout.plan import LayoutPlan
 from tileviz.ui import frame, html
 from tileviz.ui.layouts import tables
-from tileviz.ui.layouts.cached import Shown, Side, shown
+from tileviz.ui.layouts.cached import Shown, shown
 
 Kind = Literal["logical", "physical"]
 
@@ -148,12 +149,9 @@ def _legend_row(plan: LayoutPlan, parts: dict[Side, Shown]) -> _Look:
 
 def _marked(plan: LayoutPlan, side: Side, part: Shown) -> NDArray[np.bool_] | None:
     """Return which elements are outlined: the two that collide, or the region of a slice."""
-    pair = part.facts.collision
-    if pair is not None:
-        elements = np.zeros(part.facts.size, dtype=bool)
-        for point in (pair.first, pair.second):
-            elements[np.ravel_multi_index(point, part.logical.shape)] = True
-        return elements
+    colliding = part.drawn.colliding()
+    if colliding is not None:
+        return colliding
     return plan.region_elements if side == "operand" else None
 
 
@@ -166,7 +164,7 @@ def _picture(
     if grid is None:
         with st.container():
             st.html(html.panel(name))
-            st.html(html.empty("Not drawn.", html.sentence(part.reason)))
+            st.html(html.empty("Not drawn.", html.sentence(part.drawn.reason)))
         return
     marked = _marked(plan, side, part)
     width = map_size(grid, room).width

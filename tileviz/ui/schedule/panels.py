@@ -79,7 +79,7 @@ def _map(plan: SchedulePlan) -> None:
     # Controls lose their value while another page is shown.
     if st.session_state.get(_OF) != design or _WAVE not in st.session_state:
         st.session_state[_OF] = design
-        st.session_state[_WAVE] = first_wave(plan) + 1
+        st.session_state[_WAVE] = order_map.first_wave(plan) + 1
         st.session_state[_TASK] = None
         st.session_state[_BATCH] = 0
     theme = chart_theme()
@@ -104,19 +104,6 @@ def _print_toggle() -> None:
     if grey != st.session_state.get(_GREY_WAS, False):
         st.session_state[_GREY_WAS] = grey
         st.rerun()
-
-
-def first_wave(plan: SchedulePlan) -> int:
-    """Return the wave that a page shows first: past the start of the first batch, before its end.
-
-    Example:
-        >>> from tileviz.studies.registry import preset
-        >>> first_wave(plan_of(preset("schedule-ragged").design))
-        7
-    """
-    schedule = plan.schedule
-    last = int(schedule.wave[schedule.batch == 0].max(initial=0))
-    return (last + 1) * 2 // 5
 
 
 def _map_controls(plan: SchedulePlan) -> None:
