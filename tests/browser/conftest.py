@@ -59,8 +59,8 @@ def _free_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """Serve the app on a free loopback port; yield its address."""
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Serve the app on a free loopback port, with a data folder of its own; yield its address."""
     port = _free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py")]
     options = {
@@ -74,7 +74,11 @@ def server() -> Iterator[str]:
     process = subprocess.Popen(
         [*command, *flags],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "TILEVIZ_DATA": str(tmp_path_factory.mktemp("served")),
+        },
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
