@@ -392,3 +392,21 @@ extern "C" __global__ void k(float* out) {
     lane = 31 - np.arange(32)
     assert run.problems == ()
     assert np.array_equal(run.outputs["out"], 2.0 ** ((lane & 3) + 1) + 5)
+
+
+def test_every_access_names_its_warp(run_cuda):
+    source = """
+    extern "C" __global__ void k(int* y) {
+        int i = blockIdx.x * blockDim.x + threadIdx.x;
+        if (threadIdx.x >= 64) y[i] = 1;
+        if (blockIdx.x == 2) for (int j = 0; j < 2; ++j) atomicAdd(y + i, 1);
+    }
+    """
+    given = {"y": np.zeros(5 * 80, np.int32)}
+    run = run_cuda(source, grid=5, block=80, arguments=given)
+    by_op = {access.op: access for access in run.accesses}
+    # Three warps a block: only the last, of 16 lanes, stores.
+    assert by_op["st"].warps.tolist() == [2, 5, 8, 11, 14]
+    assert sorted(by_op["atom"].warps.tolist()) == [6, 6, 7, 7, 8, 8]
+    chosen = run_cuda(source, grid=5, block=80, arguments=given, blocks=((3, 0, 0), (1, 0, 0)))
+    assert sorted(chosen.accesses[0].warps.tolist()) == [5, 11]

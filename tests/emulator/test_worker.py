@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -58,7 +60,10 @@ def answer():
     load = Accesses.of(16 * lanes + (1 << 40), space="global", op="ld", bytes=16)
     return Answer(
         outputs={"y": np.zeros(3, np.uint16), "z": Z},
-        accesses=(store, load),
+        accesses=(
+            replace(store, warps=np.array([3, 8])),
+            replace(load, warps=np.array([5])),
+        ),
         problems=(Problem("race", "two\nlines", 7, (0, 0, 1), (3, 0, 0), "tile"),),
         traced_blocks=((0, 0, 0),),
         static=(StaticAccess(7, "shared", "st", 4, 2),),
@@ -78,6 +83,7 @@ def test_an_answer_survives_the_wire():
         assert theirs.active.dtype == np.bool_ and theirs.addresses.dtype == np.int64
         for name in ("space", "op", "bytes", "line", "buffer"):
             assert getattr(mine, name) == getattr(theirs, name)
+        assert mine.warps.tolist() == theirs.warps.tolist()
     assert got.problems == (Problem("race", "two lines", 7, (0, 0, 1), (3, 0, 0), "tile"),)
     assert got.traced_blocks == ((0, 0, 0),) and got.static == sent.static
     assert got.resources == sent.resources and got.compiler == sent.compiler
@@ -122,6 +128,14 @@ def _coordinates(header, arrays):
     return {**header, "problems": [{**header["problems"][0], "block": [1, 2]}]}, arrays
 
 
+def _warpless(header, arrays):
+    return header, [*arrays[:-1], arrays[-1][:1]]
+
+
+def _before_the_first(header, arrays):
+    return header, [*arrays[:-1], -arrays[-1]]
+
+
 def _missing(header, arrays):
     return {key: value for key, value in header.items() if key != "static"}, arrays
 
@@ -130,7 +144,7 @@ def _missing(header, arrays):
     "spoil",
     [
         *(_short, _renamed, _resized, _miscounted, _negative),
-        *(_space, _kind, _coordinates, _missing),
+        *(_space, _kind, _coordinates, _missing, _warpless, _before_the_first),
     ],
 )
 def test_an_answer_that_is_none_is_refused(spoil):

@@ -40,7 +40,7 @@ from tileviz.emulator.trace import Trace
 Array = NDArray[Any]
 
 # Grids of up to this many lanes are traced whole, bigger ones by sample.
-_TRACED_LANES = 1 << 16
+TRACED_LANES = 1 << 16
 
 
 def emulate(
@@ -221,7 +221,7 @@ class _Run:
         else:
             self.ids = np.unique([i + x * (j + y * k) for i, j, k in blocks]).astype(np.int64)
             self.total = len(self.ids)
-        most = max(1, _TRACED_LANES // geometry.stride)
+        most = max(1, TRACED_LANES // geometry.stride)
         sample = None
         if trace is not None and self.total > most:
             sample = sample_blocks((self.total, 1, 1) if blocks is not None else grid, most)
@@ -245,7 +245,7 @@ class _Run:
                 for ids, traced in self._batches():
                     state.trace = self.trace if traced else None
                     if self.trace is not None:
-                        self.trace.begin()
+                        self.trace.begin(_warps(ids, state.geometry.warps))
                     if state.races is not None:
                         state.races.begin()
                     if traced:
@@ -294,6 +294,11 @@ class _Run:
         if self.ended_by is not None:
             problems.append(self.ended_by)
         return tuple(problems)
+
+
+def _warps(ids: NDArray[np.int64], each: int) -> NDArray[np.int64]:
+    """Return the warps of blocks, numbered over the whole launch."""
+    return (ids[:, None] * each + np.arange(each)).ravel()
 
 
 def _outputs(memory: GlobalMemory, parameters: Sequence[Buffer | Scalar]) -> dict[str, Array]:

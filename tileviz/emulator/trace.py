@@ -33,11 +33,12 @@ class _Key:
 
 @dataclass(frozen=True, eq=False)
 class _Record:
-    """One executed instruction: addresses of the lanes that took part."""
+    """One executed instruction: addresses of the lanes that took part, and the batch's warps."""
 
     key: _Key
     addresses: NDArray[np.int64]
     lanes: Lanes
+    warps: NDArray[np.int64]
 
 
 class Trace:
@@ -54,15 +55,17 @@ class Trace:
         self._bytes = 0
         self._records: list[_Record] = []
         self._mark = 0
+        self._warps = np.zeros(0, np.int64)
 
-    def begin(self) -> None:
-        """Start a batch."""
+    def begin(self, warps: NDArray[np.int64]) -> None:
+        """Start a batch whose warps, in order, are ``warps`` of the launch."""
         self._mark = len(self._records)
+        self._warps = warps
 
     def shared(self, operation: Operation, lanes: Lanes, addresses: NDArray[np.int64]) -> None:
         """Record an access to shared memory; the array is kept and must not change."""
         key = _Key(operation.line, "shared", operation.name, operation.width, None)
-        self._add(_Record(key, addresses, lanes))
+        self._add(_Record(key, addresses, lanes, self._warps))
 
     def buffer(
         self,
@@ -73,7 +76,7 @@ class Trace:
     ) -> None:
         """Record an access to a global buffer; the array is kept and must not change."""
         key = _Key(operation.line, "global", operation.name, operation.width, buffer.name)
-        self._add(_Record(key, offsets, lanes))
+        self._add(_Record(key, offsets, lanes, self._warps))
 
     def _add(self, record: _Record) -> None:
         if self.full:
@@ -99,25 +102,31 @@ class Trace:
         result = []
         for key, records in sorted(groups.items(), key=lambda item: item[0].line or 0):
             grids = [_by_warp(record) for record in records]
-            addresses = np.concatenate([grid for grid, _ in grids])
-            active = np.concatenate([mask for _, mask in grids])
+            addresses = np.concatenate([grid for grid, _, _ in grids])
+            active = np.concatenate([mask for _, mask, _ in grids])
+            warps = np.concatenate([numbers for _, _, numbers in grids])
             line = key.line
             text = lines[line - 1].strip() if line is not None and 0 < line <= len(lines) else ""
             buffer = key.buffer
             if buffer is None:
                 buffer = _shared_name(segments, addresses[active])
             result.append(
-                Accesses(addresses, active, key.space, key.op, key.width, line, text, buffer)
+                Accesses(addresses, active, key.space, key.op, key.width, line, text, buffer, warps)
             )
         return tuple(result)
 
 
-def _by_warp(record: _Record) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return addresses and active lanes as ``[warp, lane]``, without warps that took no part."""
+def _by_warp(
+    record: _Record,
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """Return addresses and active lanes as ``[warp, lane]``, and which warps those are.
+
+    Warps that took no part are left out.
+    """
     exact = record.lanes.exact
     if exact is None:
         grid = record.addresses.reshape(-1, WARP)
-        return grid, np.ones(grid.shape, np.bool_)
+        return grid, np.ones(grid.shape, np.bool_), record.warps[: len(grid)]
     index = record.lanes.index
     start = int(index[0]) // WARP * WARP
     end = (int(index[-1]) // WARP + 1) * WARP
@@ -126,8 +135,9 @@ def _by_warp(record: _Record) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     addresses[index - start] = record.addresses
     active[index - start] = True
     grid, mask = addresses.reshape(-1, WARP), active.reshape(-1, WARP)
+    warps = record.warps[start // WARP : end // WARP]
     used = mask.any(axis=1)
-    return (grid, mask) if used.all() else (grid[used], mask[used])
+    return (grid, mask, warps) if used.all() else (grid[used], mask[used], warps[used])
 
 
 def _shared_name(segments: Sequence[Segment], addresses: NDArray[np.int64]) -> str:

@@ -177,13 +177,15 @@ def unpack_request(header: Header, arrays: Sequence[Array]) -> tuple[Request, di
 
 
 def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
-    """Return header and arrays: the outputs, then all addresses and active lanes in one each."""
+    """Return header and arrays: the outputs, then addresses, active lanes and warps in one each."""
     kinds = [
         [a.space, a.op, a.bytes, a.line, a.buffer[:_MAX_TEXT], a.executions]
         for a in answer.accesses
     ]
     addresses = [a.addresses for a in answer.accesses] or [np.empty((0, LANES), np.int64)]
     active = [np.packbits(a.active, axis=1) for a in answer.accesses]
+    # A measurement always tells its warps.
+    warps = [a.warps for a in answer.accesses if a.warps is not None]
     header = {
         "outputs": list(answer.outputs),
         "accesses": kinds,
@@ -195,7 +197,8 @@ def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
         "compiler": answer.compiler,
     }
     packed = np.concatenate(active) if active else np.empty((0, LANES // 8), np.uint8)
-    return header, [*answer.outputs.values(), np.concatenate(addresses), packed]
+    where = np.concatenate([*warps, np.empty(0, np.int64)])
+    return header, [*answer.outputs.values(), np.concatenate(addresses), packed, where]
 
 
 def unpack_answer(
@@ -206,7 +209,7 @@ def unpack_answer(
     Raises:
         ValueError, TypeError, KeyError, IndexError: It is not what was asked for.
     """
-    *outputs, addresses, active = arrays
+    *outputs, addresses, active, warps = arrays
     expected = {b.name: b for b in _buffers(parameters) if b.role != "in"}
     names = header["outputs"]
     if names and names != list(expected):
@@ -217,7 +220,7 @@ def unpack_answer(
             raise ValueError("an output of another size or type")
     return Answer(
         outputs=dict(zip(names, outputs, strict=True)),
-        accesses=_unpack_accesses(header["accesses"], addresses, active),
+        accesses=_unpack_accesses(header["accesses"], addresses, active, warps),
         problems=tuple(_unpack_problem(item) for item in header["problems"]),
         traced_blocks=_blocks(header["traced_blocks"]),
         static=tuple(_unpack_static(item) for item in header["static"]),
@@ -228,11 +231,13 @@ def unpack_answer(
 
 
 def _unpack_accesses(
-    kinds: Sequence[Sequence[Any]], addresses: Array, active: Array
+    kinds: Sequence[Sequence[Any]], addresses: Array, active: Array, warps: Array
 ) -> tuple[Accesses, ...]:
     total = sum(_whole(kind[5]) for kind in kinds)
     if addresses.shape != (total, LANES) or active.shape != (total, LANES // 8):
         raise ValueError("accesses of another count")
+    if warps.shape != (total,) or warps.dtype != np.int64 or int(warps.min(initial=0)) < 0:
+        raise ValueError("warps of another count")
     where = addresses.astype(np.int64, copy=False)
     mask: NDArray[np.bool_] = np.unpackbits(active.view(np.uint8), axis=1).view(np.bool_)
     found, start = [], 0
@@ -249,6 +254,7 @@ def _unpack_accesses(
                 width,
                 None if line is None else _whole(line),
                 buffer=str(buffer)[:_MAX_TEXT],
+                warps=warps[part],
             )
         )
         start += count

@@ -32,6 +32,9 @@ class Accesses:
         line: 1-based line in the kernel's source, or None where unknown.
         text: The source text of the access, for people.
         buffer: Name of the buffer or array accessed, "" where unknown.
+        warps: Which warp of the launch executed each instruction, int64 ``[instruction]``: the
+            block's linear number times the warps of a block, plus the warp in it. None where
+            unknown, as in a prediction.
 
     Example:
         >>> import numpy as np
@@ -48,6 +51,7 @@ class Accesses:
     line: int | None = None
     text: str = ""
     buffer: str = ""
+    warps: NDArray[np.int64] | None = None
 
     @classmethod
     def of(
