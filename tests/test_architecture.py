@@ -25,8 +25,9 @@ FLOORS = {
     "api": 6,
     "doctor": 6,
     "tracing": 6,
-    "ui": 7,
-    "cli": 7,
+    "comparing": 7,
+    "ui": 8,
+    "cli": 8,
 }
 # The floor from which an outside package may be imported.
 OUTSIDE = {"plotly": FLOORS["figures"], "streamlit": FLOORS["ui"], "typer": FLOORS["cli"]}

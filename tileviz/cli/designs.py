@@ -25,12 +25,12 @@ from tileviz.cli.shell import (
     SeedOption,
     app,
     finish,
-    parse_json,
     print_json,
     progress,
     read_design,
 )
 from tileviz.errors import DesignError
+from tileviz.studies.documents import parse_json
 
 MAX_BATCH = 1 << 27
 

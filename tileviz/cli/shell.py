@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from tileviz.errors import DesignError
+from tileviz.studies.documents import MAX_DOCUMENT, is_unicode, parse_json
 
 OK, FAILED, BAD_INPUT = 0, 1, 2
-MAX_DOCUMENT = 1 << 20
 T = TypeVar("T")
 _TIGHT = (",", ":")
-_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 On = Literal["auto", "emulator", "gpu"]
 
 app = typer.Typer(
@@ -53,7 +51,7 @@ def read_design(text: str) -> Any:
     """
     from tileviz.studies.registry import make_design, preset, presets
 
-    if not _is_unicode(text):
+    if not is_unicode(text):
         raise DesignError("design", "is not valid Unicode text", ascii(text[:60]))
     found = preset(text)
     if found is not None:
@@ -81,38 +79,6 @@ def read_design(text: str) -> Any:
 def _read(path: Path) -> str:
     with path.open(encoding="utf-8-sig") as file:
         return file.read(MAX_DOCUMENT + 1)
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON text, or say what is wrong with it."""
-    if len(text) > MAX_DOCUMENT:
-        raise DesignError("design", f"at most {MAX_DOCUMENT} characters are read", None)
-    try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
-        raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
-    if _SURROGATE.search(text) and not _is_unicode(json.dumps(value, ensure_ascii=False)):
-        raise DesignError("design", "is not JSON: half of a surrogate pair", text[:120])
-    return value
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{text[:40]} is too large for a number")
-    return value
-
-
-def _is_unicode(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def progress(items: Iterable[T], total: float | None = None) -> Iterable[T]:

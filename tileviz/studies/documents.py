@@ -1,0 +1,63 @@
+"""Reading JSON that comes from outside: bounded, strict, and with one line about a fault."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from tileviz.errors import DesignError
+
+MAX_DOCUMENT = 1 << 20
+
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def parse_json(text: str) -> Any:
+    """Return the value of a JSON text, or say what is wrong with it.
+
+    Raises:
+        DesignError: The text is too long, no JSON, or holds what JSON has no number for.
+
+    Example:
+        >>> parse_json('{"study": "layout"}')
+        {'study': 'layout'}
+        >>> parse_json("[NaN]")
+        Traceback (most recent call last):
+        ...
+        tileviz.errors.DesignError: design: is not JSON: NaN is no JSON number
+    """
+    if len(text) > MAX_DOCUMENT:
+        raise DesignError("design", f"at most {MAX_DOCUMENT} characters are read", None)
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
+    if _SURROGATE.search(text) and not is_unicode(json.dumps(value, ensure_ascii=False)):
+        raise DesignError("design", "is not JSON: half of a surrogate pair", text[:120])
+    return value
+
+
+def _no_number(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text[:40]} is too large for a number")
+    return value
+
+
+def is_unicode(text: str) -> bool:
+    """Return whether a text can be written: half of a surrogate pair cannot.
+
+    Example:
+        >>> is_unicode("S[32:1]"), is_unicode("\\ud800")
+        (True, False)
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
