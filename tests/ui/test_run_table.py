@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from tileviz.cuda.diagnostics import Resources
 from tileviz.emulator.problems import Problem
 from tileviz.runners import AccessRow, Mismatch, OutputSummary, Run, RunnerInfo, Timing, Totals
 from tileviz.runners.gpu.device import Facts
 from tileviz.runners.gpu.patterns import CycleRow
 from tileviz.runners.gpu.report import GpuReport
-from tileviz.ui.run_table import RunView, run_table, statement
+from tileviz.runners.words import run_statement
+from tileviz.ui.run_table import RunView, run_table
 
 READ = AccessRow(14, "shared", "ld", 4, 8, Totals(8, 8, None), Totals(8, 8, None), text="a[i]")
 MERGED = AccessRow(
@@ -40,7 +43,7 @@ def _run(*rows: AccessRow, **changes: object) -> Run:
 
 
 def test_a_right_run_is_said_in_one_sentence() -> None:
-    said = statement(_run(READ))
+    said = run_statement(_run(READ))
     assert said.state == "ok"
     assert said.sentence == "Output correct, 256 of 256 elements."
     assert said.facts == "Emulated counts equal the prediction."
@@ -48,7 +51,7 @@ def test_a_right_run_is_said_in_one_sentence() -> None:
 
 def test_a_difference_asks_for_attention_and_has_its_note() -> None:
     run = _run(READ, MERGED)
-    said = statement(run)
+    said = run_statement(run)
     assert said.state == "attention"
     assert "line 20" in said.facts
     table = run_table(RunView.of(run), NOTE)
@@ -58,12 +61,12 @@ def test_a_difference_asks_for_attention_and_has_its_note() -> None:
 
 def test_an_access_without_a_prediction_is_named() -> None:
     table_read = AccessRow(47, "global", "ld", 1, 6, None, Totals(None, 6, 6))
-    assert "1 access had no prediction." in statement(_run(READ, table_read)).facts
+    assert "1 access had no prediction." in run_statement(_run(READ, table_read)).facts
 
 
 def test_a_wrong_output_names_the_first_element() -> None:
     wrong = Mismatch("dst", (3, 1), want=5.0, got=7.0, count=9)
-    said = statement(_run(READ, verified=False, mismatch=wrong))
+    said = run_statement(_run(READ, verified=False, mismatch=wrong))
     assert said.state == "error"
     assert said.sentence == "Output wrong: 9 of 256 elements differ."
     assert "dst[3, 1] is 7.0, should be 5.0" in said.facts
@@ -72,13 +75,13 @@ def test_a_wrong_output_names_the_first_element() -> None:
 def test_a_problem_comes_before_everything_else() -> None:
     race = Problem("race", "race on tile: block (0,0,0), line 26", line=26)
     run = _run(READ, verified=False, problems=(race,))
-    said = statement(run)
+    said = run_statement(run)
     assert (said.state, said.sentence) == ("error", "Race, line 26.")
     assert "race on tile" in run_table(RunView.of(run), NOTE)
 
 
 def test_a_run_without_a_reference_claims_nothing() -> None:
-    assert statement(_run(READ, verified=None)).state == "attention"
+    assert run_statement(_run(READ, verified=None)).state == "attention"
 
 
 def test_a_group_without_data_is_one_cell_that_says_why() -> None:
@@ -103,6 +106,12 @@ def test_a_gpu_run_fills_its_own_group() -> None:
 
 def test_source_text_is_escaped() -> None:
     assert "b[&lt;i&gt;]" in run_table(RunView.of(_run(MERGED)), NOTE)
+
+
+def test_a_view_made_of_a_file_is_the_same() -> None:
+    run = _run(READ, MERGED, COPY)
+    kept = json.loads(json.dumps(run.to_json()))
+    assert RunView.of_json(kept) == RunView.of(run)
 
 
 def test_what_a_page_keeps_of_a_run_is_small() -> None:

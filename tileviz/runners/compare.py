@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,11 @@ class Totals:
     def to_json(self) -> dict[str, int | None]:
         """Return ``{"wavefronts", "ideal", "sectors"}``."""
         return {"wavefronts": self.wavefronts, "ideal": self.ideal, "sectors": self.sectors}
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, Any]) -> Totals:
+        """Return what ``to_json`` was made of."""
+        return cls(document["wavefronts"], document["ideal"], document["sectors"])
 
 
 @dataclass(frozen=True)
@@ -81,6 +87,18 @@ class AccessRow:
             "text": self.text,
             "buffer": self.buffer,
         }
+
+    @classmethod
+    def of_json(cls, document: Mapping[str, Any]) -> AccessRow:
+        """Return what ``to_json`` was made of."""
+        predicted = document["predicted"]
+        return cls(
+            **{
+                **document,
+                "predicted": None if predicted is None else Totals.of_json(predicted),
+                "measured": Totals.of_json(document["measured"]),
+            }
+        )
 
 
 @dataclass(frozen=True, eq=False)

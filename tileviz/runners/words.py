@@ -1,11 +1,61 @@
-"""What a GPU run says, in lines for people: the same for pages, terminal and recorded runs."""
+"""What a run says, in words for people: the same for pages, terminal, reports, recorded runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from tileviz.studies.statement import State, Statement
+
+if TYPE_CHECKING:
+    from tileviz.runners.results import Run
 
 _US = "µs"
+
+
+def run_statement(run: Run) -> Statement:
+    """Return the verdict on correctness: every output element, then prediction against count."""
+    return statement_of(run.to_json())
+
+
+def statement_of(run: Mapping[str, Any]) -> Statement:
+    """Return the verdict on a ``run`` object: live, kept or recorded.
+
+    Example:
+        >>> done = {"verified": True, "accesses": [], "outputs": {"y": {"count": 32}}}
+        >>> statement_of(done).sentence
+        'Output correct, 32 of 32 elements.'
+    """
+    problems, wrong = run.get("problems") or [], run.get("mismatch")
+    if problems:
+        return _problem(problems)
+    total = sum(output["count"] for output in (run.get("outputs") or {}).values())
+    if wrong:
+        at = ", ".join(map(str, wrong["index"]))
+        sentence = f"Output wrong: {wrong['count']} of {total} elements differ."
+        facts = f"First: {wrong['buffer']}[{at}] is {wrong['got']}, should be {wrong['want']}."
+        return Statement("error", sentence, facts)
+    rows = run.get("accesses") or []
+    differ = [row for row in rows if row["predicted"] and row["predicted"] != row["measured"]]
+    facts = "Emulated counts equal the prediction."
+    state: State = "ok"
+    if differ:
+        lines = ", ".join(dict.fromkeys(str(row["line"]) for row in differ))
+        facts = f"Counts differ from the prediction on line {lines}; the notes say why."
+        state = "attention"
+    unforeseen = sum(row["predicted"] is None for row in rows)
+    if unforeseen:
+        facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
+    if run["verified"] is None:
+        return Statement("attention", "Ran without a fault; no reference to check against.", facts)
+    return Statement(state, f"Output correct, {total} of {total} elements.", facts)
+
+
+def _problem(problems: list[Mapping[str, Any]]) -> Statement:
+    first, more = problems[0], len(problems) - 1
+    where = f", line {first['line']}" if first["line"] else ""
+    kind = str(first["kind"]).replace("_", " ").capitalize()
+    return Statement("error", f"{kind}{where}.", f"{more} more below." if more else "")
 
 
 def gpu_lines(run: Mapping[str, Any]) -> list[str]:

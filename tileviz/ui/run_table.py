@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
-from tileviz.runners.words import gpu_lines
-from tileviz.studies.statement import State, Statement
+from tileviz.runners.words import gpu_lines, statement_of
+from tileviz.studies.statement import Statement
 from tileviz.ui import html
 
 _UNITS = {"shared": "wavefronts", "global": "sectors"}
@@ -36,53 +37,32 @@ class RunView:
     @classmethod
     def of(cls, run: Run, kernel: Kernel | None = None) -> RunView:
         """Return what a page shows of ``run``; ``kernel`` gives each access its own text."""
-        info = run.runner
-        where = ", ".join(part for part in (info.device, info.arch, info.compiler) if part)
-        timing = run.timing
-        median = timing.median_us if timing is not None and timing.resolved else None
-        counted = () if run.gpu is None else run.gpu.cycles
-        cycles = {(row.line, row.op, row.bytes): row.cycles for row in counted}
-        lines = tuple(gpu_lines(run.to_json()))
-        problems = tuple(problem.message for problem in run.problems)
         predicted = () if kernel is None else kernel.predicted
         texts: dict[tuple[int | None, str, str], str] = {
             (part.line, part.space, part.op): part.text for part in predicted
         }
+        view = cls.of_json(run.to_json())
         rows = tuple(
             replace(row, text=texts.get((row.line, row.space, row.op)) or row.text)
-            for row in run.accesses
+            for row in view.rows
         )
-        return cls(info.name, where, rows, statement(run), problems, median, lines, cycles)
+        return replace(view, rows=rows)
 
-
-def statement(run: Run) -> Statement:
-    """Return the verdict on correctness: every output element, then prediction against count."""
-    total = sum(output.count for output in run.outputs.values())
-    if run.problems:
-        first = run.problems[0]
-        where = f", line {first.line}" if first.line else ""
-        more = len(run.problems) - 1
-        facts = f"{more} more below." if more else ""
-        return Statement("error", f"{first.kind.replace('_', ' ').capitalize()}{where}.", facts)
-    if run.mismatch is not None:
-        wrong = run.mismatch
-        at = ", ".join(map(str, wrong.index))
-        sentence = f"Output wrong: {wrong.count} of {total} elements differ."
-        facts = f"First: {wrong.buffer}[{at}] is {wrong.got}, should be {wrong.want}."
-        return Statement("error", sentence, facts)
-    differ = [row for row in run.accesses if row.predicted and row.predicted != row.measured]
-    facts = "Emulated counts equal the prediction."
-    state: State = "ok"
-    if differ:
-        lines = ", ".join(dict.fromkeys(str(row.line) for row in differ))
-        facts = f"Counts differ from the prediction on line {lines}; the notes say why."
-        state = "attention"
-    unforeseen = sum(row.predicted is None for row in run.accesses)
-    if unforeseen:
-        facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
-    if run.verified is None:
-        return Statement("attention", "Ran without a fault; no reference to check against.", facts)
-    return Statement(state, f"Output correct, {total} of {total} elements.", facts)
+    @classmethod
+    def of_json(cls, run: Mapping[str, Any]) -> RunView:
+        """Return what a page shows of a ``run`` object, live, kept or recorded."""
+        info, timing = run["runner"], run["timing"]
+        counted = (run["gpu"] or {}).get("cycles", ())
+        return cls(
+            info["name"],
+            ", ".join(filter(None, (info["device"], info["arch"], info["compiler"]))),
+            tuple(map(AccessRow.of_json, run["accesses"])),
+            statement_of(run),
+            tuple(problem["message"] for problem in run["problems"]),
+            timing["median_us"] if timing is not None and timing["resolved"] else None,
+            tuple(gpu_lines(run)),
+            {(row["line"], row["op"], row["bytes"]): row["cycles"] for row in counted},
+        )
 
 
 def run_table(view: RunView, gpu_note: Sequence[str]) -> str:
