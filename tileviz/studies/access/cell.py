@@ -12,32 +12,10 @@ from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.phases import element_offsets
 from tileviz.studies.access.plan import memory_layout
 from tileviz.studies.access.shown import Instruction, element_bytes
+from tileviz.studies.derivation import Bits
 
 _WORD_BITS = BANK_BYTES.bit_length() - 1
 _BANK_BITS = BANKS.bit_length() - 1
-
-
-@dataclass(frozen=True)
-class Bits:
-    """One step of a cell on its way to its bank, over the bits of its address.
-
-    Attributes:
-        label: What the step is.
-        value: Its value, as people write it.
-        bits: The bits, in place, lowest at bit 0 of the address.
-        low: Lowest place that belongs to the step.
-        high: One beyond the highest.
-        taken: Places that are taken to be moved.
-        changed: Places that the step sets.
-    """
-
-    label: str
-    value: int
-    bits: int
-    low: int
-    high: int
-    taken: tuple[int, ...] = ()
-    changed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tileviz.studies.access.candidates import Candidate, Cost
-from tileviz.studies.access.cell import Bits
 from tileviz.studies.access.given import SwizzleBit
 from tileviz.studies.access.search import SearchResult
+from tileviz.studies.derivation import Bits
 from tileviz.ui import html
 
 

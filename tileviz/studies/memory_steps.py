@@ -1,0 +1,398 @@
+"""What accesses cost, unfolded: which bank is asked for which words, which sectors are touched.
+
+Up to 4,096 instructions are counted here one at a time, and not by the functions that judge
+millions: the two agree, and a test holds them to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tileviz.memory import (
+    BANK_BYTES,
+    BANKS,
+    LANES,
+    LINE_BYTES,
+    SECTOR_BYTES,
+    Accesses,
+    global_evidence,
+    global_sectors,
+    group_lanes,
+    shared_evidence,
+    shared_wavefronts,
+)
+from tileviz.studies.arithmetic import equals, listed, run_words, runs, shown, total
+from tileviz.studies.derivation import Bits, Rule, Step
+
+Ints = NDArray[np.int64]
+
+_MATRIX_ROW_BYTES = 16
+_MATRIX_LANES = {"x1": 8, "x2": 16, "x4": 32}
+_BANK_BITS = BANKS.bit_length() - 1
+# As many instructions are unfolded one by one; of more, the worst is, and the rest are counted.
+_EACH = 8
+# As many instructions are counted one by one, apart from the functions that judge millions.
+_ONE_BY_ONE = 1 << 12
+# As many lanes that meet are shown bit by bit.
+_MET = 4
+
+
+@dataclass(frozen=True)
+class Group:
+    """Lanes of one instruction that are served together.
+
+    Attributes:
+        first: The first lane; likewise ``last``.
+        banks: Banks that are asked for a word.
+        bank: The busiest of them, -1 where no lane takes part.
+        passes: What that bank is asked for: distinct words, or lanes where words are not shared.
+        counts: What every bank is asked for, the different numbers, largest first.
+        lanes: Lanes that ask the busiest bank; likewise ``words``, the words they want.
+    """
+
+    first: int
+    last: int
+    banks: int
+    bank: int
+    passes: int
+    counts: tuple[int, ...]
+    lanes: tuple[int, ...]
+    words: tuple[int, ...]
+
+
+def width_of(accesses: Accesses) -> int:
+    """Return the bytes that one lane's address stands for."""
+    return _MATRIX_ROW_BYTES if "matrix" in accesses.op else accesses.bytes
+
+
+def shares_words(accesses: Accesses) -> bool:
+    """Return whether lanes that want one word are served together."""
+    return not accesses.op.startswith(("ldgsts", "atom"))
+
+
+def live_lanes(accesses: Accesses, row: int) -> NDArray[np.bool_]:
+    """Return which lanes of an instruction count; matrices take the addresses of the first ones."""
+    live = accesses.active[row]
+    if "matrix" in accesses.op:
+        used = _MATRIX_LANES.get(accesses.op.rpartition(".")[2], LANES)
+        return np.asarray(live & (np.arange(LANES) < used))
+    return np.asarray(live)
+
+
+def pairs_agree(accesses: Accesses, row: int) -> bool:
+    """Return whether the pair rule doubles the groups of an instruction.
+
+    Example:
+        >>> pairs = Accesses.of(16 * (np.arange(32) // 2), space="shared", op="ld", bytes=16)
+        >>> pairs_agree(pairs, 0), len(groups_of(pairs, 0))
+        (True, 2)
+    """
+    if accesses.op != "ld" or accesses.bytes < 8:
+        return False
+    lane, live, address = np.arange(LANES), accesses.active[row], accesses.addresses[row]
+    return any(
+        bool((~live | ~live[lane ^ apart] | (address == address[lane ^ apart])).all())
+        for apart in (1, 2)
+    )
+
+
+def groups_of(accesses: Accesses, row: int) -> tuple[Group, ...]:
+    """Return the groups of one instruction that have an active lane.
+
+    Example:
+        >>> column = Accesses.of(128 * np.arange(32), space="shared", op="ld", bytes=4)
+        >>> found, = groups_of(column, 0)
+        >>> found.bank, found.passes, found.counts, found.lanes[:3]
+        (0, 32, (32, 0), (0, 1, 2))
+    """
+    live = live_lanes(accesses, row)
+    size = group_lanes(accesses.op, accesses.bytes) * (2 if pairs_agree(accesses, row) else 1)
+    found = []
+    for first in range(0, LANES, size):
+        lanes = np.arange(first, first + size)
+        lanes = lanes[live[lanes]]
+        if lanes.size:
+            found.append(_group(accesses, row, first, first + size - 1, lanes))
+    return tuple(found)
+
+
+def _group(accesses: Accesses, row: int, first: int, last: int, lanes: Ints) -> Group:
+    """Count what each bank is asked for."""
+    each = max(width_of(accesses) // BANK_BYTES, 1)
+    words = (accesses.addresses[row, lanes] // BANK_BYTES)[:, None] + np.arange(each)
+    asked = np.unique(words) if shares_words(accesses) else words.ravel()
+    counts = np.bincount(asked % BANKS, minlength=BANKS)
+    bank = int(counts.argmax())
+    meet = (words % BANKS == bank).any(axis=1)
+    wanted = words[meet][words[meet] % BANKS == bank]
+    return Group(
+        first,
+        last,
+        int(np.count_nonzero(counts)),
+        bank,
+        int(counts.max()),
+        tuple(np.unique(counts)[::-1].tolist()),
+        tuple(lanes[meet].tolist()),
+        tuple(wanted.tolist()),
+    )
+
+
+def bank_rule(accesses: Accesses) -> Rule:
+    """Return the rule of the banks for some accesses, with its evidence."""
+    merged = any(pairs_agree(accesses, row) for row in range(min(accesses.executions, _EACH)))
+    asks = "distinct words" if shares_words(accesses) else "lanes"
+    text = (
+        "Lanes are served in groups. A bank delivers one 4-byte word a pass, so a group takes as "
+        f"many passes as its busiest bank is asked for {asks}; passes of the groups add up."
+    )
+    if not shares_words(accesses):
+        text = text.replace("delivers one 4-byte word", "serves one lane")
+    return Rule(text, shared_evidence(accesses.op, accesses.bytes, merged))
+
+
+def sector_rule() -> Rule:
+    """Return the rule of global memory, with its evidence."""
+    text = (
+        "A warp instruction is one request. It moves every 32-byte sector that an active lane "
+        "touches, once."
+    )
+    return Rule(text, global_evidence())
+
+
+def _count_rows(
+    accesses: Accesses,
+    count: Callable[[Accesses, int], int],
+    every: Callable[[Accesses], Ints],
+) -> list[int]:
+    """Return a count of every instruction: one by one, or all at once where there are many.
+
+    Args:
+        accesses: The accesses.
+        count: Counts one instruction.
+        every: Counts all of them, fast.
+    """
+    if accesses.executions > _ONE_BY_ONE:
+        counted: list[int] = every(accesses).tolist()
+        return counted
+    keys = np.concatenate([accesses.addresses, accesses.active.astype(np.int64)], axis=1)
+    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    counts = np.array([count(accesses, row) for row in first.tolist()], dtype=np.int64)
+    spread: list[int] = counts[number.reshape(-1)].tolist() if len(counts) else []
+    return spread
+
+
+def passes_of(accesses: Accesses, row: int) -> int:
+    """Return the wavefronts of one instruction."""
+    return sum(group.passes for group in groups_of(accesses, row))
+
+
+def wavefront_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the wavefronts of some shared-memory accesses.
+
+    Args:
+        accesses: The accesses, at most a few thousand different instructions.
+        each: What one instruction is called.
+
+    Example:
+        >>> two_way = Accesses.of(8 * np.arange(32), space="shared", op="st", bytes=4)
+        >>> for step in wavefront_steps(two_way): print(step.text, "|", step.arithmetic)
+        4 bytes a lane: 32 lanes are served together. | 128 / 4 = 32
+        instruction 0: 16 banks are asked, bank 0 for 2 words by lanes 0, 16. | max(2, 0) = 2
+    """
+    counts = _count_rows(accesses, passes_of, lambda part: shared_wavefronts(part).wavefronts)
+    steps = [_served(accesses)]
+    if len(counts) <= _EACH:
+        shown_rows: Sequence[int] = range(len(counts))
+    else:
+        shown_rows = [int(np.argmax(counts))]
+    with_bits = True
+    for row in shown_rows:
+        found = _instruction_steps(accesses, row, f"{each} {row}", with_bits)
+        with_bits = with_bits and not any(step.bits for step in found)
+        steps += found
+    if len(counts) != 1:
+        many = "All" if len(counts) <= _EACH else f"That was the worst. All {len(counts):,}"
+        steps.append(Step(f"{many} {each}s together.", equals(total(counts), sum(counts))))
+    return steps
+
+
+def _served(accesses: Accesses) -> Step:
+    """Say how many lanes are served together."""
+    width, size = width_of(accesses), group_lanes(accesses.op, accesses.bytes)
+    if "matrix" in accesses.op:
+        text = "A row of a matrix is 16 bytes: the 8 rows of a matrix are served together."
+        return Step(text, equals("128 / 16", 8))
+    if accesses.executions and pairs_agree(accesses, 0):
+        text = f"{width} bytes a lane, and partner lanes want the same: two groups become one."
+        return Step(text, equals(f"2 · 128 / {width}", 2 * size))
+    text = f"{width} bytes a lane: {size} lanes are served together."
+    if width < BANK_BYTES:
+        return Step(text, equals(f"min(32, 128 / {width})", size))
+    return Step(text, equals(f"128 / {width}", size))
+
+
+def _instruction_steps(accesses: Accesses, row: int, name: str, with_bits: bool) -> list[Step]:
+    """Return a step for each group of one instruction, and their sum."""
+    groups = groups_of(accesses, row)
+    if not groups:
+        return [Step(f"{name}: no lane takes part.", "0")]
+    what = "word" if shares_words(accesses) else "lane"
+    steps = []
+    for group in groups:
+        lanes = "" if len(groups) == 1 else f", lanes {group.first} to {group.last}"
+        many = f"{group.passes} {what}{'s' * (group.passes != 1)}"
+        asked = f"{group.banks} bank{'s are' if group.banks != 1 else ' is'} asked"
+        by = f"by lane{'s' * (len(group.lanes) != 1)} {listed(group.lanes)}"
+        text = f"{name}{lanes}: {asked}, bank {group.bank} for {many} {by}."
+        bits = _meeting_bits(group) if with_bits and group.passes > 1 else ()
+        with_bits = with_bits and not bits
+        steps.append(Step(text, equals(f"max({listed(group.counts, 32)})", group.passes), bits))
+    if len(groups) > 1:
+        passes = [group.passes for group in groups]
+        steps.append(Step(f"{name}, its groups together.", equals(total(passes), sum(passes))))
+    return steps
+
+
+def _meeting_bits(group: Group) -> tuple[Bits, ...]:
+    """Return the words of some lanes that meet: their five low bits are the bank."""
+    pairs = list(zip(group.lanes, group.words, strict=False))[:_MET]
+    high = max(max(word for _, word in pairs).bit_length(), _BANK_BITS)
+    places = tuple(range(_BANK_BITS))
+    rows = [Bits(f"lane {lane}: word", word, word, 0, high, changed=places) for lane, word in pairs]
+    return (*rows, Bits("bank = word mod 32", group.bank, group.bank, 0, _BANK_BITS, (), places))
+
+
+def n_way_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the most passes that one group needs."""
+    most = _count_rows(accesses, _worst_group, lambda part: shared_wavefronts(part).n_way)
+    found = sorted(set(most), reverse=True)
+    where = int(np.argmax(most)) if most else 0
+    text = f"The busiest group of all {each}s; the first is in {each} {where}."
+    steps = _instruction_steps(accesses, where, f"{each} {where}", True) if most else []
+    steps = [step for step in steps if step.arithmetic.startswith("max")]
+    return [*steps, Step(text, equals(f"max({listed(found, 32) or '0'})", max(most, default=0)))]
+
+
+def _worst_group(accesses: Accesses, row: int) -> int:
+    return max((group.passes for group in groups_of(accesses, row)), default=0)
+
+
+def ideal_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the fewest wavefronts: one pass for every group with an active lane."""
+    counts = _count_rows(
+        accesses,
+        lambda part, row: len(groups_of(part, row)),
+        lambda part: shared_wavefronts(part).ideal,
+    )
+    text = f"Every group of lanes takes one pass at least; groups of every {each}."
+    return [_served(accesses), Step(text, equals(total(counts), sum(counts)))]
+
+
+# -- global memory ---------------------------------------------------------------------------------
+
+
+def blocks_of(accesses: Accesses, row: int, size: int) -> list[int]:
+    """Return the numbers of the blocks of ``size`` bytes that an instruction touches.
+
+    Example:
+        >>> far = Accesses.of(64 * np.arange(32), space="global", op="ld", bytes=4)
+        >>> blocks_of(far, 0, 32)[:3]
+        [0, 2, 4]
+    """
+    found: list[int] = np.unique(accesses.addresses[row][accesses.active[row]] // size).tolist()
+    return found
+
+
+def block_steps(accesses: Accesses, size: int, each: str = "instruction") -> list[Step]:
+    """Return the way to the sectors (32 bytes) or lines (128 bytes) of global accesses."""
+    name = "sector" if size == SECTOR_BYTES else "line"
+    counts = _count_rows(
+        accesses,
+        lambda part, row: len(blocks_of(part, row, size)),
+        lambda part: getattr(global_sectors(part), f"{name}s"),
+    )
+    rows: Sequence[int] = range(len(counts))
+    if len(counts) > _EACH:
+        rows = [int(np.argmax(counts))]
+    steps = []
+    for row in rows:
+        numbers = blocks_of(accesses, row, size)
+        lengths = [last - first + 1 for first, last in runs(numbers)]
+        text = (
+            f"{each} {row} touches {name}{'s' * (len(numbers) != 1)} {run_words(numbers)} "
+            f"(byte address / {size})."
+        )
+        if not numbers:
+            text = f"{each} {row}: no lane takes part."
+        steps.append(Step(text, equals(total(lengths), len(numbers))))
+    if len(counts) != 1:
+        many = "All" if len(counts) <= _EACH else f"That was the worst. All {len(counts):,}"
+        steps.append(Step(f"{many} {each}s together.", equals(total(counts), sum(counts))))
+    return steps
+
+
+def used_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the bytes that lanes ask for, each byte of a request once."""
+    counts = _differences(accesses)
+    text = f"Different addresses of every {each}, {accesses.bytes} bytes each."
+    many = total(counts)
+    many = f"({many})" if "+" in many else many
+    result = sum(counts) * accesses.bytes
+    return [Step(text, equals(f"{many} · {accesses.bytes}", result))]
+
+
+def _differences(accesses: Accesses) -> list[int]:
+    return _count_rows(
+        accesses, _different, lambda part: global_sectors(part).bytes_used // part.bytes
+    )
+
+
+def _different(accesses: Accesses, row: int) -> int:
+    return int(np.unique(accesses.addresses[row][accesses.active[row]]).size)
+
+
+def sector_ideal_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the fewest sectors that could hold the bytes of every request."""
+    used = [count * accesses.bytes for count in _differences(accesses)]
+    needed = [-(-count // SECTOR_BYTES) for count in used]
+    if len(set(used)) <= 1:
+        first = used[0] if used else 0
+        one = f"ceil({shown(first)} / {SECTOR_BYTES})"
+        text = f"Every {each} asks for {first:,} bytes; a sector holds {SECTOR_BYTES}."
+        steps = [Step(text, equals(one, needed[0] if needed else 0))]
+        if len(used) == 1:
+            return steps
+    else:
+        most = max(used)
+        one = f"ceil({shown(most)} / {SECTOR_BYTES})"
+        text = f"A {each} asks for {most:,} bytes at most; a sector holds {SECTOR_BYTES}."
+        steps = [Step(text, equals(one, -(-most // SECTOR_BYTES)))]
+    return [*steps, Step(f"All {each}s together.", equals(total(needed), sum(needed)))]
+
+
+def cost_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to what accesses cost: wavefronts, or sectors in global memory."""
+    if accesses.space == "shared":
+        return wavefront_steps(accesses, each)
+    return block_steps(accesses, SECTOR_BYTES, each)
+
+
+def fewest_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the ideal: wavefronts, or sectors in global memory."""
+    if accesses.space == "shared":
+        return ideal_steps(accesses, each)
+    return sector_ideal_steps(accesses, each)
+
+
+def rule_of(accesses: Accesses) -> Rule:
+    """Return the rule that accesses are judged by."""
+    return bank_rule(accesses) if accesses.space == "shared" else sector_rule()
+
+
+def line_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
+    """Return the way to the 128-byte lines that global accesses touch."""
+    return block_steps(accesses, LINE_BYTES, each)
