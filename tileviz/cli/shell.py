@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,11 +10,10 @@ from typing import Annotated, Any, Literal, TypeVar
 import typer
 
 from tileviz.errors import DesignError
-from tileviz.studies.documents import MAX_DOCUMENT, is_unicode, parse_json
+from tileviz.studies.documents import MAX_DOCUMENT, is_unicode, json_line, parse_json
 
 OK, FAILED, BAD_INPUT = 0, 1, 2
 T = TypeVar("T")
-_TIGHT = (",", ":")
 On = Literal["auto", "emulator", "gpu"]
 
 app = typer.Typer(
@@ -93,22 +90,7 @@ def progress(items: Iterable[T], total: float | None = None) -> Iterable[T]:
 
 def print_json(document: Any) -> None:
     """Print one object on one line; a NaN or an infinity becomes its name, in quotes."""
-    try:
-        text = json.dumps(document, ensure_ascii=False, separators=_TIGHT, allow_nan=False)
-    except ValueError:
-        text = json.dumps(_named(document), ensure_ascii=False, separators=_TIGHT)
-    sys.stdout.write(text + "\n")
-
-
-def _named(value: Any) -> Any:
-    """Return a document whose numbers are all JSON's."""
-    if isinstance(value, dict):
-        return {key: _named(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_named(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value
+    sys.stdout.write(json_line(document) + "\n")
 
 
 def finish(work: Callable[[], int], as_json: bool) -> None:

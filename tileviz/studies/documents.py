@@ -1,8 +1,9 @@
-"""Reading JSON that comes from outside: bounded, strict, and with one line about a fault."""
+"""JSON from outside, read strictly and with one line about a fault; and JSON for outside."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -10,6 +11,7 @@ from tileviz.errors import DesignError
 
 MAX_DOCUMENT = 1 << 20
 
+_TIGHT = (",", ":")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -35,6 +37,30 @@ def parse_json(text: str) -> Any:
         raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
     if _SURROGATE.search(text) and not is_unicode(json.dumps(value, ensure_ascii=False)):
         raise DesignError("design", "is not JSON: half of a surrogate pair", text[:120])
+    return value
+
+
+def json_line(document: Any) -> str:
+    """Return a document on one line; a NaN or an infinity becomes its name, in quotes.
+
+    Example:
+        >>> json_line({"want": [1.5, float("nan")]})
+        '{"want":[1.5,"nan"]}'
+    """
+    try:
+        return json.dumps(document, ensure_ascii=False, separators=_TIGHT, allow_nan=False)
+    except ValueError:
+        return json.dumps(_named(document), ensure_ascii=False, separators=_TIGHT)
+
+
+def _named(value: Any) -> Any:
+    """Return a document whose numbers are all JSON's."""
+    if isinstance(value, dict):
+        return {key: _named(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_named(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
     return value
 
 
