@@ -8,12 +8,25 @@ from typing import Any
 
 import pytest
 
+from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.runners import RunnerStatus
+from tileviz.runners.own_kernels import VARIABLE
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.statement import Statement
-from tileviz.ui import machine
-from tileviz.ui.run_panel import _cancel, _Job, _Memory, _option, _Place, _unavailable
+from tileviz.ui import machine, run_panel
+from tileviz.ui.run_panel import (
+    Runnable,
+    _answer,
+    _ask,
+    _cancel,
+    _Job,
+    _Memory,
+    _option,
+    _Place,
+    _run,
+    _unavailable,
+)
 from tileviz.ui.run_table import RunView
 
 VIEW = RunView("emulator", "here", (), Statement("ok", "Output correct."), ())
@@ -111,3 +124,48 @@ def test_the_page_offers_the_gpu_and_says_why_it_cannot_be_used(
     page.selectbox(key="run.permute.on").set_value("emulator").run()
     (run,) = (button for button in page.button if button.label == "Run")
     assert not run.disabled
+
+
+OWN = Kernel("", "k", (1, 1, 1), (32, 1, 1), ())
+GENERATED = Kernel("", "k", (1, 1, 1), (32, 1, 1), (), reference=lambda inputs: {})
+HERE = RunnerStatus("emulator", True, "")
+
+
+@pytest.mark.parametrize("on", ["gpu", "auto"])
+@pytest.mark.parametrize("value", ["", "0", "yes", "true"])
+def test_an_own_kernel_is_kept_from_the_gpu_whatever_the_page_drew(
+    monkeypatch: pytest.MonkeyPatch, on: Any, value: str
+) -> None:
+    monkeypatch.setenv(VARIABLE, value)
+    ran: list[str] = []
+    monkeypatch.setattr(run_panel, "run_kernel", lambda kernel, on, on_queue: ran.append(on))
+    with pytest.raises(DesignError, match=f"on the emulator only.*{VARIABLE}=1"):
+        _run(lambda: OWN, on, _Place(), lambda run, kernel: run)
+    assert ran == []
+    _run(lambda: OWN, "emulator", _Place(), lambda run, kernel: run)
+    _run(lambda: GENERATED, on, _Place(), lambda run, kernel: run)
+    assert ran == ["emulator", "auto"]
+
+
+def test_the_owner_of_the_server_may_allow_own_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "1")
+    ran: list[str] = []
+    monkeypatch.setattr(run_panel, "run_kernel", lambda kernel, on, on_queue: ran.append(on))
+    _run(lambda: OWN, "gpu", _Place(), lambda run, kernel: run)
+    assert ran == ["auto"]
+
+
+def test_what_runs_is_the_design_of_the_moment_and_only_without_a_fault(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(run_panel, "_start", lambda memory, what, on: started.append(what.subject))
+    memory = _Memory()
+    _ask(memory)
+    _answer(memory, Runnable("page", "faulty", lambda: OWN, ready=False), HERE)
+    _answer(memory, Runnable("page", "not asked", lambda: OWN), HERE)
+    _ask(memory)
+    _answer(memory, Runnable("page", "nowhere", lambda: OWN), RunnerStatus("emulator", False, ""))
+    _ask(memory)
+    _answer(memory, Runnable("page", "this", lambda: OWN), HERE)
+    assert started == ["this"]

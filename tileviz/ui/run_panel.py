@@ -7,12 +7,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from typing import Any
 
 import streamlit as st
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
-from tileviz.runners import On, RunnerStatus, run_kernel, warm
+from tileviz.runners import On, Run, RunnerStatus, run_kernel, warm
+from tileviz.runners.own_kernels import check_runner
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
@@ -28,10 +30,46 @@ _NAMES = {"emulator": "Emulator", "gpu": "GPU"}
 
 
 @dataclass(frozen=True)
+class Runnable:
+    """What a page offers to run.
+
+    Attributes:
+        name: The page, for keys.
+        subject: What would run; a result is shown only for the subject it was made for.
+        make_kernel: Makes the kernel when it is needed.
+        view_of: Makes what the page keeps of a run, which should be small.
+        refused: Runners that are not offered.
+        ready: Whether it can run; False while the page's input has a fault.
+    """
+
+    name: str
+    subject: Hashable
+    make_kernel: Callable[[], Kernel]
+    view_of: Callable[[Run, Kernel], Any] = RunView.of
+    refused: tuple[str, ...] = ()
+    ready: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What is there of a subject's run.
+
+    Attributes:
+        running: Whether a run is under way.
+        fault: Why it could not run, "" where nothing kept it.
+        view: What was kept of it, or None.
+    """
+
+    running: bool = False
+    fault: str = ""
+    view: Any = None
+
+
+@dataclass(frozen=True)
 class _Job:
     subject: Hashable
     on: str
-    future: Future[RunView]
+    future: Future[Any]
     started: float
     place: _Place = field(default_factory=lambda: _Place())
 
@@ -51,8 +89,9 @@ class _Memory:
     """One session's runs of one page: the one under way, and the last results by subject."""
 
     job: _Job | None = None
-    views: OrderedDict[Hashable, RunView] = field(default_factory=OrderedDict)
+    views: OrderedDict[Hashable, Any] = field(default_factory=OrderedDict)
     faults: dict[Hashable, str] = field(default_factory=dict)
+    asked: bool = False
 
     def settle(self) -> None:
         """Move a finished job's result to the results."""
@@ -89,36 +128,54 @@ def run_panel(
         make_kernel: Makes the kernel when it is needed.
         design: Where its run was recorded on a GPU and there is none here, that is shown too.
     """
-    memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
-    memory.settle()
-    _warmed()
+    what = Runnable(name, subject, make_kernel)
     left, right = st.columns([1, 4.2], gap="medium")
     with left:
-        on = _controls(name, memory, subject, make_kernel)
+        on = run_controls(what)
     with right:
-        _result(memory, subject, on)
+        _result(what, on)
         if design is not None and not machine.has_gpu() and (kept := recorded(design)):
             st.html(kept)
 
 
-def _controls(
-    name: str, memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel]
-) -> On:
-    runners = {status.name: status for status in machine.runner_statuses()}
+def _memory(name: str) -> _Memory:
+    memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
+    memory.settle()
+    return memory
+
+
+def run_controls(what: Runnable) -> On:
+    """Draw the run button and, where there are several, the choice of a runner.
+
+    Returns:
+        The chosen runner.
+    """
+    memory = _memory(what.name)
+    _warmed()
+    runners = {
+        status.name: status
+        for status in machine.runner_statuses()
+        if status.name not in what.refused
+    }
     # A GPU run holds the emulator's counts too: where there is one, it comes first.
     ordered = sorted(runners, key=lambda known: (not runners[known].available, known != "gpu"))
-    waiting = memory.job is not None
+    key = f"run.{what.name}.on"
     place = st.empty()
-    on = st.selectbox(
-        "On",
-        ordered,
-        key=f"run.{name}.on",
-        format_func=lambda value: _option(runners[value]),
-        disabled=waiting,
-    )
-    chosen = runners[on or ordered[0]]
-    if not chosen.available:
-        st.html(f'<p class="tv-note">{html.text(_unavailable(chosen))}</p>')
+    chosen = st.session_state.get(key)
+    _answer(memory, what, runners[chosen if chosen in runners else ordered[0]])
+    waiting = memory.job is not None
+    on: str | None = ordered[0]
+    if len(ordered) > 1:
+        on = st.selectbox(
+            "On",
+            ordered,
+            key=key,
+            format_func=lambda value: _option(runners[value]),
+            disabled=waiting,
+        )
+    status = runners[on or ordered[0]]
+    if not status.available:
+        st.html(f'<p class="tv-note">{html.text(_unavailable(status))}</p>')
     if waiting:
         place.button(
             "Cancel", icon=":material/stop:", width="stretch", on_click=_cancel, args=(memory,)
@@ -129,11 +186,23 @@ def _controls(
             type="primary",
             icon=":material/play_arrow:",
             width="stretch",
-            disabled=not chosen.available,
-            on_click=_start,
-            args=(memory, subject, make_kernel, on),
+            disabled=not (status.available and what.ready),
+            on_click=_ask,
+            args=(memory,),
         )
     return "gpu" if on == "gpu" else "emulator"
+
+
+def _ask(memory: _Memory) -> None:
+    """Remember that a run is wanted: of the design as it is once the controls have been read."""
+    memory.asked = True
+
+
+def _answer(memory: _Memory, what: Runnable, status: RunnerStatus) -> None:
+    """Start the run that was asked for, if it can run."""
+    asked, memory.asked = memory.asked, False
+    if asked and memory.job is None and what.ready and status.available:
+        _start(memory, what, "gpu" if status.name == "gpu" else "emulator")
 
 
 def _option(status: RunnerStatus) -> str:
@@ -148,19 +217,27 @@ def _unavailable(status: RunnerStatus) -> str:
     return f"{html.sentence(status.reason)}{fix}"
 
 
-def _start(memory: _Memory, subject: Hashable, make_kernel: Callable[[], Kernel], on: On) -> None:
+def _start(memory: _Memory, what: Runnable, on: On) -> None:
     place = _Place()
-    future = _POOL.submit(_run, make_kernel, on, place)
-    memory.job = _Job(subject, on, future, time.monotonic(), place)
+    future = _POOL.submit(_run, what.make_kernel, on, place, what.view_of)
+    memory.job = _Job(what.subject, on, future, time.monotonic(), place)
     # A warm worker answers within this time: then the page is drawn once, without a wait.
     wait([future], timeout=_AT_ONCE_SECONDS)
+    memory.settle()
 
 
-def _run(make_kernel: Callable[[], Kernel], on: On, place: _Place) -> RunView:
+def _run(
+    make_kernel: Callable[[], Kernel],
+    on: On,
+    place: _Place,
+    view_of: Callable[[Run, Kernel], Any] = RunView.of,
+) -> Any:
     kernel = make_kernel()
+    # The one door between pages and runners: what a page drew does not matter here.
+    check_runner(kernel, on)
     # What a page starts on a GPU that is then lost or busy is run on the emulator, and said to be.
     wanted: On = "auto" if on == "gpu" else on
-    return RunView.of(run_kernel(kernel, on=wanted, on_queue=place.tell), kernel)
+    return view_of(run_kernel(kernel, on=wanted, on_queue=place.tell), kernel)
 
 
 @st.cache_resource(show_spinner=False)
@@ -176,14 +253,23 @@ def _cancel(memory: _Memory) -> None:
         memory.job = None
 
 
-def _result(memory: _Memory, subject: Hashable, on: str) -> None:
+def outcome(what: Runnable) -> Outcome:
+    """Return what is there of a subject's run; draws how far one under way has come."""
+    memory = _memory(what.name)
     if memory.job is not None:
         st.fragment(_poll, run_every=_POLL_SECONDS)(memory)
+        return Outcome(running=True)
+    return Outcome(fault=memory.faults.get(what.subject, ""), view=memory.views.get(what.subject))
+
+
+def _result(what: Runnable, on: str) -> None:
+    found = outcome(what)
+    if found.running:
         return
-    if subject in memory.faults:
-        st.html(html.verdict("error", html.sentence(memory.faults[subject])))
+    if found.fault:
+        st.html(html.verdict("error", html.sentence(found.fault)))
         return
-    view = memory.views.get(subject)
+    view: RunView | None = found.view
     if view is None:
         fixes = [status for status in machine.runner_statuses() if status.name == on]
         needs = fixes[0] if fixes else None
