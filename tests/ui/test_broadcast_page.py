@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
+from tileviz.export.differences import line_marks
 from tileviz.export.links import to_query
 from tileviz.studies.broadcast.bandwidth import PUBLISHED
 from tileviz.studies.broadcast.blocksize import candidates
@@ -21,7 +22,7 @@ from tileviz.studies.broadcast.link import PAGE
 from tileviz.studies.broadcast.plan import plan
 from tileviz.studies.registry import make_design, presets
 from tileviz.ui.broadcast import state, tables
-from tileviz.ui.broadcast.cached import code_of, differences, standalone_of, versions_of
+from tileviz.ui.broadcast.cached import code_of, standalone_of, versions_of
 from tileviz.ui.broadcast.form import FIELDS, BroadcastForm, label
 from tileviz.ui.frame import page_of
 
@@ -386,7 +387,7 @@ def test_versions_that_are_alike_are_drawn_once() -> None:
 
 @given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
 def test_lines_that_are_not_marked_are_the_same(left: list[str], right: list[str]) -> None:
-    marks = differences("\n".join(left), "\n".join(right))
+    marks = line_marks("\n".join(left), "\n".join(right))
     kept = [
         [line for number, line in enumerate(lines, start=1) if number not in marked]
         for lines, marked in ((left, marks.left), (right, marks.right))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileviz.studies.statement import State, Statement
 
 if TYPE_CHECKING:
+    from tileviz.cuda.kernel import Kernel
+    from tileviz.runners.compare import AccessRow
     from tileviz.runners.results import Run
 
 _US = "µs"
@@ -56,6 +59,15 @@ def _problem(problems: list[Mapping[str, Any]]) -> Statement:
     where = f", line {first['line']}" if first["line"] else ""
     kind = str(first["kind"]).replace("_", " ").capitalize()
     return Statement("error", f"{kind}{where}.", f"{more} more below." if more else "")
+
+
+def named_accesses(rows: Sequence[AccessRow], kernel: Kernel | None) -> tuple[AccessRow, ...]:
+    """Return accesses of a run, each by its own text where the kernel's prediction has one."""
+    predicted = () if kernel is None else kernel.predicted
+    texts = {(part.line, str(part.space), part.op): part.text for part in predicted}
+    return tuple(
+        replace(row, text=texts.get((row.line, row.space, row.op)) or row.text) for row in rows
+    )
 
 
 def gpu_lines(run: Mapping[str, Any]) -> list[str]:

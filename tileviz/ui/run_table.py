@@ -9,7 +9,7 @@ from typing import Any
 from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
-from tileviz.runners.words import gpu_lines, statement_of
+from tileviz.runners.words import gpu_lines, named_accesses, statement_of
 from tileviz.studies.statement import Statement
 from tileviz.ui import html
 
@@ -37,16 +37,8 @@ class RunView:
     @classmethod
     def of(cls, run: Run, kernel: Kernel | None = None) -> RunView:
         """Return what a page shows of ``run``; ``kernel`` gives each access its own text."""
-        predicted = () if kernel is None else kernel.predicted
-        texts: dict[tuple[int | None, str, str], str] = {
-            (part.line, part.space, part.op): part.text for part in predicted
-        }
         view = cls.of_json(run.to_json())
-        rows = tuple(
-            replace(row, text=texts.get((row.line, row.space, row.op)) or row.text)
-            for row in view.rows
-        )
-        return replace(view, rows=rows)
+        return replace(view, rows=named_accesses(view.rows, kernel))
 
     @classmethod
     def of_json(cls, run: Mapping[str, Any]) -> RunView:

@@ -5,7 +5,6 @@ Designs are frozen and hashable, so they are the keys; what is kept is small and
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -78,30 +77,6 @@ def standalone_of(design: BroadcastDesign, version: Version) -> str:
         NotRunnable: There is no such kernel.
     """
     return standalone_cu(kernel(plan_of(design), version, whole=True))
-
-
-@dataclass(frozen=True)
-class Marks:
-    """Which lines of two texts differ, 1-based."""
-
-    left: tuple[int, ...]
-    right: tuple[int, ...]
-
-
-def differences(left: str, right: str) -> Marks:
-    """Return the lines that one text has and the other has not.
-
-    Example:
-        >>> differences("a\\nb\\nc", "a\\nx\\ny\\nc")
-        Marks(left=(2,), right=(2, 3))
-    """
-    matcher = difflib.SequenceMatcher(None, left.splitlines(), right.splitlines(), autojunk=False)
-    lines: tuple[list[int], list[int]] = ([], [])
-    for tag, first, first_end, second, second_end in matcher.get_opcodes():
-        if tag != "equal":
-            lines[0].extend(range(first + 1, first_end + 1))
-            lines[1].extend(range(second + 1, second_end + 1))
-    return Marks(tuple(lines[0]), tuple(lines[1]))
 
 
 def versions_of(design: BroadcastDesign) -> tuple[Version, ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import streamlit as st
 
+from tileviz.export.differences import line_marks
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.ui import html
 from tileviz.ui.broadcast import tables
-from tileviz.ui.broadcast.cached import Code, code_of, differences, kernel_of, standalone_of
+from tileviz.ui.broadcast.cached import Code, code_of, kernel_of, standalone_of
 from tileviz.ui.run_panel import run_panel
 
 _VERSION, _BESIDE, _OF = "broadcast.version", "broadcast.beside", "broadcast.version_of"
@@ -79,7 +80,7 @@ def _switches(plan: BroadcastPlan) -> tuple[Version, Version | None]:
 def _two(plan: BroadcastPlan, version: Version, beside: Version) -> None:
     """Draw two texts side by side, the lines that only one has tinted."""
     texts = {name: code_of(plan.design, name) for name in (beside, version)}
-    marks = differences(texts[beside].source, texts[version].source)
+    marks = line_marks(texts[beside].source, texts[version].source)
     st.html(tables.line_marks({"was": marks.left, "is": marks.right}))
     columns = st.columns(2, gap="medium")
     for column, name, side in zip(columns, (beside, version), ("was", "is"), strict=True):

@@ -1,0 +1,87 @@
+"""What differs between designs: field by field, and line by line of their CUDA."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# Above this many lines, lines that occur often are left out of the search, which grows with the
+# square of their number otherwise.
+_EXACT_LINES = 1000
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Lines of two texts, 1-based, that the other text has not."""
+
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+
+
+def line_marks(left: str, right: str) -> Marks:
+    """Return the lines that one text has and the other has not.
+
+    Example:
+        >>> line_marks("a\\nb\\nc", "a\\nx\\ny\\nc")
+        Marks(left=(2,), right=(2, 3))
+    """
+    texts = left.split("\n"), right.split("\n")
+    junk = max(map(len, texts)) > _EXACT_LINES
+    matcher = difflib.SequenceMatcher(None, *texts, autojunk=junk)
+    lines: tuple[list[int], list[int]] = ([], [])
+    for tag, first, first_end, second, second_end in matcher.get_opcodes():
+        if tag != "equal":
+            lines[0].extend(range(first + 1, first_end + 1))
+            lines[1].extend(range(second + 1, second_end + 1))
+    return Marks(tuple(lines[0]), tuple(lines[1]))
+
+
+@dataclass(frozen=True)
+class FieldValues:
+    """One field of some designs.
+
+    Attributes:
+        name: Its path in the document, ``src.layout``.
+        values: Its value in each design as text; "" where it is left at its default.
+        differs: Whether the values are not all the same.
+    """
+
+    name: str
+    values: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the values are not all the same."""
+        return len(set(self.values)) > 1
+
+
+def field_values(documents: Sequence[Mapping[str, Any]]) -> tuple[FieldValues, ...]:
+    """Return every field that some of the documents give, in their order.
+
+    Args:
+        documents: Design documents.
+
+    Example:
+        >>> one, two = field_values([{"study": "access", "bytes": 4},
+        ...                          {"study": "access", "bytes": 8}])
+        >>> one.differs, two.name, two.values
+        (False, 'bytes', ('4', '8'))
+    """
+    flat = [dict(_leaves(document)) for document in documents]
+    names = dict.fromkeys(name for fields in flat for name in fields)
+    return tuple(
+        FieldValues(name, tuple(fields.get(name, "") for fields in flat)) for name in names
+    )
+
+
+def _leaves(document: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in document.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        elif isinstance(value, str):
+            yield prefix + name, value
+        else:
+            yield prefix + name, json.dumps(value, ensure_ascii=False)
