@@ -28,6 +28,10 @@ class Design(BaseModel):
         fields = self.model_dump(mode="json", exclude_defaults=True)
         return {"study": self.study, **fields}
 
+    def whole_document(self) -> dict[str, Any]:
+        """Return the design as a JSON document with every default written out."""
+        return self.model_dump(mode="json")
+
 
 D = TypeVar("D", bound=Design)
 

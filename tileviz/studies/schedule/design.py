@@ -129,6 +129,18 @@ class ScheduleDesign(Design):
         rest = self.parameters.model_dump(mode="json", exclude_defaults=True)
         return {"study": self.study, **own, **rest}
 
+    def whole_document(self) -> dict[str, Any]:
+        """Return the design as a flat JSON document with every default written out.
+
+        Example:
+            >>> design = validated(ScheduleDesign, {"problem": [9, 9, 9], "tile": [1, 1, 1],
+            ...                                     "policy": "catlass"})
+            >>> design.whole_document()["direction"]
+            'zn'
+        """
+        own = self.model_dump(mode="json", exclude={"parameters"})
+        return {**own, **self.parameters.model_dump(mode="json")}
+
     def with_policy(self, name: str, **parameters: Any) -> ScheduleDesign:
         """Return the same product under another policy.
 

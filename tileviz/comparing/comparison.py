@@ -1,0 +1,269 @@
+"""Two designs of one study, compared: one sentence, every input, the numbers of the study."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from tileviz.comparing.inputs import Field, fields_of
+from tileviz.comparing.measures import Row
+from tileviz.comparing.registry import NUMBERS, StudyNumbers
+from tileviz.errors import DesignError
+from tileviz.studies.design import Design
+from tileviz.studies.registry import study_of
+from tileviz.studies.statement import State, Statement
+
+MAX_NAME = 80
+MAX_NOTE = 2000
+Better = Literal["left", "right", "equal", "each", "open"]
+
+_NAMES = ("Left", "Right")
+_MAX_CLAUSES = 2
+_MAX_OTHERS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """One of the two designs.
+
+    Attributes:
+        name: What people call it, "" where they do not.
+        design: The design.
+        plan: Its plan.
+        statement: Its own verdict.
+    """
+
+    name: str
+    design: Design
+    plan: Any
+    statement: Statement
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Everything said about two designs.
+
+    Attributes:
+        left: One design.
+        right: The other.
+        statement: Which is better and by how much, in one sentence.
+        better: The same as a word: ``equal`` where no deciding number differs, ``each`` where
+            each side is better at something, ``open`` where nothing decides.
+        fields: Every input.
+        rows: Every number.
+        note: What people wrote about it.
+    """
+
+    left: Compared
+    right: Compared
+    statement: Statement
+    better: Better
+    fields: tuple[Field, ...]
+    rows: tuple[Row, ...]
+    note: str = ""
+
+    @property
+    def study(self) -> str:
+        """The study of both."""
+        return self.left.design.study
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What both are called, Left and Right where they have no names."""
+        return _called(self.left.name, self.right.name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the comparison as JSON: what the page shows, without pictures and texts."""
+        return {
+            "study": self.study,
+            "better": self.better,
+            "verdict": _statement_json(self.statement),
+            "left": _side_json(self.left),
+            "right": _side_json(self.right),
+            "inputs": [field.to_json() for field in self.fields],
+            "numbers": [row.to_json() for row in self.rows],
+            "note": self.note,
+        }
+
+
+def compare(
+    left: Design, right: Design, *, left_name: str = "", right_name: str = "", note: str = ""
+) -> Comparison:
+    """Compare two designs of one study: what differs, which is better, and by how much.
+
+    Args:
+        left: One design.
+        right: The other, of the same study.
+        left_name: What the left one is called, at most 80 characters; likewise ``right_name``.
+        right_name: What the right one is called.
+        note: What is worth saying about both, at most 2,000 characters.
+
+    Raises:
+        DesignError: They are of different studies, a design cannot be planned, or a text is too
+            long.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> plain, padded = (preset(f"banks-{name}").design
+        ...                  for name in ("transpose-32x32", "padding-33"))
+        >>> compare(plain, padded).statement.sentence
+        'Right is better: 1 wavefront against 32, 31 fewer (−97%).'
+    """
+    if left.study != right.study:
+        message = f"designs of one study compare; left is of {left.study}, right of {right.study}"
+        raise DesignError("right", message, None)
+    within("left_name", left_name, MAX_NAME)
+    within("right_name", right_name, MAX_NAME)
+    within("note", note, MAX_NOTE)
+    one, two = _side("left", left, left_name), _side("right", right, right_name)
+    numbers = NUMBERS.get(left.study)
+    rows = () if numbers is None else _rows(numbers, one.plan, two.plan)
+    fields = fields_of(left, right)
+    better, statement = _verdict(numbers, one, two, rows, fields)
+    return Comparison(one, two, statement, better, fields, rows, note)
+
+
+def within(field: str, text: str, most: int) -> None:
+    """Raise where a text is longer than ``most`` characters."""
+    if len(text) > most:
+        raise DesignError(field, f"at most {most} characters", text[:120])
+
+
+def _side(field: str, design: Design, name: str) -> Compared:
+    study = study_of(design)
+    try:
+        plan = study.plan(design)
+    except DesignError as error:
+        raise error.within(field) from None
+    return Compared(name, design, plan, study.explain.verdict(plan))
+
+
+def _rows(numbers: StudyNumbers, left: Any, right: Any) -> tuple[Row, ...]:
+    """Return the numbers that at least one of two plans has."""
+    same_work = numbers.work(left) == numbers.work(right)
+    rows = []
+    for measure in numbers.measures(left, right, same_work):
+        values = measure.of(left), measure.of(right)
+        if values != (None, None):
+            rows.append(Row.of(measure, *values))
+    return tuple(rows)
+
+
+def _verdict(
+    numbers: StudyNumbers | None,
+    left: Compared,
+    right: Compared,
+    rows: tuple[Row, ...],
+    fields: tuple[Field, ...],
+) -> tuple[Better, Statement]:
+    names = _called(left.name, right.name)
+    facts = " ".join(_facts(numbers, left, right, rows))
+    if all(field.same for field in fields):
+        return "equal", Statement("ok", "Equal: both sides are the same design.", "")
+    deciding = [row for row in rows if row.measure.decides]
+    wins = {side: [row for row in deciding if row.better == side] for side in ("left", "right")}
+    if wins["left"] and wins["right"]:
+        halves = [
+            f"{_quoted(name)}: {_clauses(wins[side][:1], names)}"
+            for side, name in zip(("left", "right"), names, strict=True)
+        ]
+        sentence = f"Each is better at something. {'; '.join(halves)}."
+        return "each", Statement("attention", sentence, facts)
+    for side, name in zip(("left", "right"), names, strict=True):
+        if wins[side]:
+            said = _clauses(wins[side][:_MAX_CLAUSES], names)
+            better: Better = "left" if side == "left" else "right"
+            return better, Statement("ok", f"{_quoted(name)} is better: {said}.", facts)
+    return _no_winner(numbers, left, right, deciding, facts)
+
+
+def _no_winner(
+    numbers: StudyNumbers | None,
+    left: Compared,
+    right: Compared,
+    deciding: list[Row],
+    facts: str,
+) -> tuple[Better, Statement]:
+    """Say that no deciding number differs, or that there is none."""
+    own = "" if numbers is None else numbers.neither(left.plan, right.plan)
+    if own:
+        equal = own.startswith("Equal")
+        state: State = "ok" if equal else "attention"
+        return ("equal" if equal else "open"), Statement(state, own, facts)
+    shown = [row for row in deciding if isinstance(row.left, (int, float))]
+    # A count of what is wrong, 0 on both sides, says less than what is paid.
+    plain = [row for row in shown if row.left and not isinstance(row.left, bool)] or shown
+    if not plain:
+        return "open", Statement("attention", "Open: no number here says which is better.", facts)
+    return "equal", Statement("ok", f"Equal: {_each(plain[0])}.", facts)
+
+
+def _each(row: Row) -> str:
+    """Return a number that both have."""
+    value = row.measure.text(row.left)
+    one, many = row.measure.unit
+    if one:
+        return f"{value} {one if row.left == 1 else many} each"
+    if isinstance(row.left, bool):
+        return f"both {row.measure.words[0 if row.left else 1]}"
+    return f"{row.measure.label} {value} each"
+
+
+def _facts(
+    numbers: StudyNumbers | None, left: Compared, right: Compared, rows: tuple[Row, ...]
+) -> list[str]:
+    """Return what else matters: other work, other numbers that differ."""
+    if numbers is None:
+        return []
+    found = []
+    other = [
+        f"{name} {_plain(one)} and {_plain(two)}"
+        for (name, one), (_, two) in zip(
+            numbers.work(left.plan), numbers.work(right.plan), strict=False
+        )
+        if one != two
+    ]
+    if other:
+        found.append(f"They do different work: {', '.join(other)}.")
+    found += numbers.remarks(left.plan, right.plan)
+    others = [
+        f"{row.measure.label} {row.measure.text(row.left)} against {row.measure.text(row.right)}"
+        for row in rows
+        if row.measure.aside and not row.measure.decides and not row.same
+    ]
+    if others:
+        found.append(f"Left against right: {', '.join(others[:_MAX_OTHERS])}.")
+    return found
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple):
+        return "×".join(map(str, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _clauses(rows: list[Row], names: tuple[str, str]) -> str:
+    return "; ".join(row.said(names) for row in rows)
+
+
+def _called(left: str, right: str) -> tuple[str, str]:
+    """Return what both are called; the same name twice tells nothing."""
+    if left.strip() and left.strip() == right.strip():
+        return f"{left.strip()} (left)", f"{right.strip()} (right)"
+    return left.strip() or _NAMES[0], right.strip() or _NAMES[1]
+
+
+def _quoted(name: str) -> str:
+    return name if name in _NAMES else f"“{name}”"
+
+
+def _side_json(side: Compared) -> dict[str, Any]:
+    return {
+        "name": side.name,
+        "design": side.design.document(),
+        "verdict": _statement_json(side.statement),
+    }
+
+
+def _statement_json(said: Statement) -> dict[str, str]:
+    return {"state": said.state, "sentence": said.sentence, "facts": said.facts}
