@@ -51,6 +51,11 @@ class Study:
         return self._module("explain")
 
     @property
+    def derive(self) -> Any:
+        """The study's ``derive`` module: ``numbers(plan)``, each number with its arithmetic."""
+        return self._module("derive")
+
+    @property
     def link(self) -> Any:
         """The study's ``link`` module: ``PAGE`` and the ``KEYS`` of its links."""
         return self._module("link")
