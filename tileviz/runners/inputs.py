@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tileviz.cuda.kernel import Array, Buffer, Kernel
 from tileviz.dtypes import DType, dtype
@@ -19,6 +20,14 @@ POISON = 0xFF
 # Largest n such that every integer up to n is exact.
 _EXACT = {"float16": 2048, "float32": 1 << 24, "float64": 1 << 53, "bfloat16": 256}
 _NAN_MASK = {"float8_e4m3fn": (0x7F, 0x7F), "float8_e5m2": (0x7C, 0x7C)}
+# Random bits become a value between 2^-7 and 2: any sign and mantissa, one of eight exponents.
+# (bits kept, bits set)
+_FINITE = {
+    "float16": (0x9FFF, 0x2000),
+    "bfloat16": (0x83FF, 0x3C00),
+    "float32": (0x83FF_FFFF, 0x3C00_0000),
+    "float64": (0x807F_FFFF_FFFF_FFFF, 0x3F80_0000_0000_0000),
+}
 
 
 def make_arrays(
@@ -33,9 +42,9 @@ def make_arrays(
     Args:
         kernel: Only its parameters are looked at.
         seed: The same seed gives the same content, on every machine.
-        pattern: ``random``: finite values, any integer; ``index``: element ``i`` holds ``i``, so
-            that a result tells where it came from; ``adversarial``: infinities, NaN, denormals,
-            signed zeros and the extreme integers, shuffled.
+        pattern: ``random``: floats of magnitude 2^-7 to 2, any integer; ``index``: element ``i``
+            holds ``i``, so that a result tells where it came from; ``adversarial``: infinities,
+            NaN, denormals, signed zeros and the extreme integers, shuffled.
         given: Contents for some inputs, of any shape with the right number of elements.
 
     Raises:
@@ -68,10 +77,13 @@ def make_arrays(
 
 
 def poisoned(buffer: Buffer) -> Array:
-    """Return the content of an output before a run: all bytes 0xFF, a NaN in every float type."""
+    """Return the content of an output before a run: all bytes 0xFF, a NaN in every float type.
+
+    It cannot be written to, and takes no memory: runners only need to know that it is so.
+    """
     kind = dtype(buffer.dtype)
-    raw = np.full(buffer.count * kind.lanes * kind.numpy.itemsize, POISON, np.uint8)
-    return raw.view(kind.numpy)
+    one = np.frombuffer(bytes([POISON]) * kind.numpy.itemsize, kind.numpy)
+    return np.broadcast_to(one, (buffer.count * kind.lanes,))
 
 
 def make_array(buffer: Buffer, random: np.random.Generator, pattern: Pattern) -> Array:
@@ -111,18 +123,26 @@ def _base_name(kind: DType) -> str:
 
 
 def _random(base: str, kind: DType, count: int, random: np.random.Generator) -> Array:
+    raw = _random_bits(kind, count, random)
     if base == "bool":
-        return random.integers(0, 2, count, np.uint8)
-    if base == "bfloat16":
-        return _to_bfloat16(random.standard_normal(count, np.float32))
-    if kind.numpy.kind == "f":
-        wide = np.float64 if kind.numpy.itemsize == 8 else np.float32
-        return random.standard_normal(count, wide).astype(kind.numpy)
-    raw: Array = np.frombuffer(random.bytes(count * kind.numpy.itemsize), kind.numpy).copy()
-    if base in _NAN_MASK:
+        raw &= np.uint8(1)
+    elif base in _FINITE:
+        kept, fixed = _FINITE[base]
+        raw &= raw.dtype.type(kept)
+        raw |= raw.dtype.type(fixed)
+    elif base in _NAN_MASK:
         mask, value = _NAN_MASK[base]
-        raw[(raw.view(np.uint8) & mask) == value] = 0
-    return raw
+        raw[(raw & mask) == value] = 0
+    return raw.view(kind.numpy)
+
+
+def _random_bits(
+    kind: DType, count: int, random: np.random.Generator
+) -> NDArray[np.unsignedinteger[Any]]:
+    """Return random unsigned integers as wide as a type's carrier, eight bytes drawn at once."""
+    size = count * kind.numpy.itemsize
+    words = random.integers(0, 1 << 64, -(-size // 8), np.uint64)
+    return words.view(np.uint8)[:size].view(f"u{kind.numpy.itemsize}")
 
 
 def _indices(base: str, kind: DType, count: int) -> Array:

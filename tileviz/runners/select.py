@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import get_args
 
@@ -13,6 +14,7 @@ from tileviz.runners.gpu.runner import GpuRunner
 from tileviz.runners.inputs import Pattern, make_arrays
 from tileviz.runners.protocol import Execution, Runner, RunnerStatus, RunnerUnavailable
 from tileviz.runners.results import Run, judge_execution
+from tileviz.runners.verify import expected_outputs
 from tileviz.runners.warming import On
 
 # A further runner is one line here.
@@ -81,11 +83,17 @@ def run_kernel(
     def execute(by: Runner) -> Execution:
         return by.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait, on_queue=on_queue)
 
+    beside = ThreadPoolExecutor(1)
+    # The reference needs only the inputs: it is computed while the kernel runs elsewhere.
+    expected = beside.submit(expected_outputs, kernel, arrays)
     try:
-        execution = execute(runner)
-    except RunnerUnavailable as error:
-        if on != "auto":
-            raise DesignError("on", str(error), on) from error
-        emulated = execute(EmulatorRunner())
-        execution = replace(emulated, note=f"run on the emulator, not the GPU: {error}")
-    return judge_execution(kernel, arrays, execution, study=study)
+        try:
+            execution = execute(runner)
+        except RunnerUnavailable as error:
+            if on != "auto":
+                raise DesignError("on", str(error), on) from error
+            emulated = execute(EmulatorRunner())
+            execution = replace(emulated, note=f"run on the emulator, not the GPU: {error}")
+        return judge_execution(kernel, arrays, execution, study=study, expected=expected.result)
+    finally:
+        beside.shutdown(wait=False)

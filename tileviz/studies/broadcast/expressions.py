@@ -14,6 +14,11 @@ Compute = Callable[[Values, Sequence[Values]], Values]
 
 EPSILON = 1e-5
 
+# The bits of a float64 that a float32 lacks, and their value halfway between two float32.
+_BELOW_FLOAT32 = np.int64((1 << 29) - 1)
+_TIE = np.int64(1 << 28)
+_SMALLEST_NORMAL = np.float32(2.0**-126)
+
 
 @dataclass(frozen=True)
 class Expression:
@@ -65,8 +70,10 @@ class Expression:
 def fused(a: Values, b: Values, c: Values) -> Values:
     """Return ``a * b + c``, rounded once for float32, wrapped for integers.
 
-    The product of two float32 is exact in float64. The sum is rounded to odd there, so that the
-    final rounding to float32 is the only one that counts. A float64 sum is rounded twice.
+    The product of two float32 is exact in float64. Rounding the float64 sum once more is wrong
+    only where that is a tie between two float32, or where float32 is denormal: those sums are
+    rounded to odd first, so that the final rounding is the only one that counts. A float64 sum is
+    rounded twice.
 
     Example:
         >>> x = np.float32(1 + 2**-23)
@@ -75,19 +82,31 @@ def fused(a: Values, b: Values, c: Values) -> Values:
     """
     if a.dtype != np.float32:
         return np.asarray(a * b + c)
-    wide = (a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))
     with np.errstate(all="ignore"):
-        total = wide[0] + wide[1]
-        virtual = total - wide[0]
-        error = (wide[0] - (total - virtual)) + (wide[1] - virtual)
-        inexact = np.isfinite(total) & (error != 0)
-        bits = total.view(np.int64)
-        # An even last bit means that the exact sum is not representable here: move to odd, towards
-        # the side on which it lies.
-        outward = (error > 0) == (total > 0)
-        odd = np.where(outward, bits | 1, bits - 1)
-        fixed = np.where(inexact & (bits & 1 == 0), odd, bits).view(np.float64)
-        return fixed.astype(np.float32)
+        total = np.asarray(np.multiply(a, b, dtype=np.float64) + c)
+        found = np.asarray(total.astype(np.float32))
+        doubtful = (total.view(np.int64) & _BELOW_FLOAT32) == _TIE
+        doubtful |= np.abs(found) < _SMALLEST_NORMAL
+        if doubtful.any():
+            a, b, c = (np.broadcast_to(part, total.shape)[doubtful] for part in (a, b, c))
+            found[doubtful] = _rounded_once(a, b, c)
+    return found
+
+
+def _rounded_once(a: Values, b: Values, c: Values) -> Values:
+    """Return ``a * b + c`` of float32, the float64 sum rounded to odd on its way to float32."""
+    product, addend = a.astype(np.float64) * b, c.astype(np.float64)
+    total = product + addend
+    virtual = total - product
+    error = (product - (total - virtual)) + (addend - virtual)
+    inexact = np.isfinite(total) & (error != 0)
+    bits = total.view(np.int64)
+    # An even last bit means that the exact sum is not representable here: move to odd, towards
+    # the side on which it lies.
+    outward = (error > 0) == (total > 0)
+    odd = np.where(outward, bits | 1, bits - 1)
+    fixed = np.where(inexact & (bits & 1 == 0), odd, bits).view(np.float64)
+    return np.asarray(fixed.astype(np.float32))
 
 
 def _add(x: Values, operands: Sequence[Values]) -> Values:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tileviz.cuda.expr import Var
-from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference
+from tileviz.cuda.kernel import Buffer, Kernel
 from tileviz.cuda.templates import Rendered, render
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import Accesses
-from tileviz.studies.broadcast.axes import Merged, digits, position
+from tileviz.studies.broadcast.axes import position
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.general import operand_digits
 from tileviz.studies.broadcast.ours import THREADS
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import VERSIONS, Portion, Version, operand_size, portion
+from tileviz.studies.broadcast.reference import reference
 from tileviz.studies.broadcast.scalar import ScalarSchedule, general_schedule, tactic_schedule
 from tileviz.studies.broadcast.scalar_kernel import predict_scalar, render_scalar
 from tileviz.studies.broadcast.text import common
@@ -32,7 +31,6 @@ from tileviz.studies.errors import NotRunnable
 PREDICTED_THREADS = 1 << 16
 PREDICTED_ELEMENTS = 1 << 21
 PREDICTED_SLOTS = 1 << 24
-_CHUNK = 1 << 20
 
 Blocks = NDArray[np.int64]
 Schedule = ScalarSchedule | VectorSchedule
@@ -171,7 +169,7 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
         grid=(*part.grid, 1),
         block=(*made.block, 1),
         parameters=_buffers(design, part),
-        reference=_reference(design, part, values),
+        reference=reference(design, part, values),
         host_reference=_host_reference(design, part),
         predicted=made.predict(),
         predict=made.predict,
@@ -223,29 +221,6 @@ def _buffers(design: BroadcastDesign, part: Portion) -> tuple[Buffer, ...]:
         found.append(Buffer(name, design.dtype, fitting, "in", positive=name == "var"))
     found.append(Buffer("y", design.dtype, whole, "out"))
     return tuple(found)
-
-
-def _reference(design: BroadcastDesign, part: Portion, values: ValueType) -> Reference:
-    """Return the expression in NumPy, some elements at a time."""
-    merged = [Merged.of(design.out, (shape,)) for shape in design.shapes]
-    places = [position(Var("i"), digits(m.extents, m.masks[0])) for m in merged]
-
-    def compute(inputs: Mapping[str, Array]) -> dict[str, Array]:
-        target = np.empty(part.elements, inputs["x"].dtype)
-        given = [values.widened(inputs[name]) for name in design.names]
-        for start in range(0, part.elements, _CHUNK):
-            index = np.arange(start, min(start + _CHUNK, part.elements), dtype=np.int64)
-            x = values.widened(inputs["x"][start : start + len(index)])
-            read: list[Any] = [
-                operand[np.asarray(place.evaluate({"i": index}))]
-                for operand, place in zip(given, places, strict=True)
-            ]
-            with np.errstate(all="ignore"):
-                result = design.formula.compute(x, read)
-            target[start : start + len(index)] = values.rounded(result)
-        return {"y": target}
-
-    return compute
 
 
 def _host_reference(design: BroadcastDesign, part: Portion) -> str:
