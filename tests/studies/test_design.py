@@ -55,6 +55,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("stages", {"count": 2, "dim": 2}, "stages.dim", "dimensions 0 to 1"),
         ("space", "tensor", "space", "'shared' or 'global'"),
         ("in_place", "perhaps", "in_place", "boolean"),
+        ("in_place", "yes", "in_place", "true or false"),
+        ("in_place", 1, "in_place", "true or false"),
+        ("block", ["64", 1, 1], "block.0", "a whole number, without quotes"),
+        ("stages", {"count": "2"}, "stages.count", "a whole number, without quotes"),
+        ("stages", {"count": True}, "stages.count", "a whole number"),
         ("colour", "red", "colour", "unknown field"),
     ],
 )
@@ -80,6 +85,9 @@ def test_bad_permute_field_is_named(path: str, value: Any, field: str, message: 
         ({"study": "layout", "op": "group", "layout": "S[4:1]"}, "shape"),
         ({"study": "layout", "op": "slice", "layout": "S[4:1]", "shape": [4]}, "region"),
         ({"study": "layout", "layout": "S[4:1@nowhere]"}, "layout"),
+        ({"study": "access", "bytes": 4, "addresses": [0, "4"]}, "addresses.1"),
+        ({"study": "access", "bytes": True, "addresses": [0]}, "bytes"),
+        ({"study": "broadcast", "operands": [["8"]], "out": [8]}, "operands.0.0"),
         ([], ""),
     ],
 )

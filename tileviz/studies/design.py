@@ -14,6 +14,7 @@ MAX_RANK = 8
 MAX_TEXT = 4096
 
 _SHOWN = 120
+_KINDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 class Design(BaseModel):
@@ -43,9 +44,28 @@ def validated(model: type[D], fields: Mapping[str, Any]) -> D:
         DesignError: The first fault found, naming field, value and what is allowed.
     """
     try:
-        return model.model_validate(dict(fields))
+        made = model.model_validate(dict(fields))
     except ValidationError as error:
         raise _readable(error) from None
+    _check_types(fields, made, "")
+    return made
+
+
+def _check_types(given: Any, read: Any, field: str) -> None:
+    """Refuse text that reads as a number, and numbers that read as true or false.
+
+    Pydantic would take them; then the same document could mean another design elsewhere.
+    """
+    if isinstance(read, BaseModel) and isinstance(given, Mapping):
+        for name, value in given.items():
+            _check_types(value, getattr(read, name, None), f"{field}.{name}".lstrip("."))
+    elif isinstance(read, tuple) and isinstance(given, (list, tuple)):
+        for at, (one, got) in enumerate(zip(given, read, strict=False)):
+            _check_types(one, got, f"{field}.{at}")
+    elif isinstance(read, bool) != isinstance(given, bool) and type(read) in _KINDS:
+        raise DesignError(field, f"must be {_KINDS[type(read)]}", shown(given))
+    elif isinstance(read, (int, float)) and isinstance(given, str):
+        raise DesignError(field, f"must be {_KINDS[type(read)]}, without quotes", shown(given))
 
 
 def shown(value: object) -> object:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 from tileviz.errors import DesignError
 from tileviz.studies.codec import NUMBER, NUMBERS, TEXT, VERBATIM, Codec, Keys
 from tileviz.studies.design import shown
 
 PAGE = "Kernel_lab"
+
+_WHOLE = re.compile(r"[+-]?\d{1,80}", re.ASCII)
 
 
 def _fields(names: tuple[str, ...]) -> Codec:
@@ -36,9 +41,21 @@ def _written(value: object) -> str:
 
 
 def _read(name: str, text: str) -> object:
-    if name != "shape":
-        return text
-    return [NUMBER.read(part) for part in text.split("x")]
+    if name == "shape":
+        return [NUMBER.read(part) for part in text.split("x")]
+    return _number(text) if name == "value" else text
+
+
+def _number(text: str) -> int | float:
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise DesignError("", "a number is expected", shown(text))
+    return value
 
 
 KEYS: Keys = {
