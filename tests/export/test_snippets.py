@@ -18,7 +18,8 @@ from tileviz.studies.registry import STUDIES, make_design, presets
 def kernels() -> list[tuple[str, Kernel]]:
     found = []
     for preset in presets():
-        if not STUDIES[preset.study].runnable:
+        # An own kernel has no reference that a program could check itself against.
+        if not STUDIES[preset.study].runnable or preset.study == "kernel":
             continue
         try:
             found.append((preset.name, api.kernel(preset.design)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -52,14 +53,33 @@ def scalar_fields(text: str) -> dict[str, Any]:
     name, _, rest = text.partition(":")
     dtype, _, value = rest.partition(":")
     try:
-        if len(value) > _MAX_DIGITS or not value.isascii():
-            raise ValueError
-        number = float(value) if dtype.startswith("float") else int(value, 0)
-        if number != number or number in (float("inf"), float("-inf")):
-            raise ValueError
-    except ValueError:
+        number = scalar_value(dtype, value)
+    except DesignError:
         raise DesignError("scalar", _SCALAR, shown(text)) from None
     return {"name": name, "dtype": dtype, "value": number}
+
+
+def scalar_value(dtype: str, text: str) -> int | float:
+    """Return the value of a scalar from its text: whole numbers in any base, or a decimal.
+
+    Raises:
+        DesignError: It is no finite number of that kind; names no field.
+
+    Example:
+        >>> scalar_value("int32", "0x10"), scalar_value("float32", "1e-3")
+        (16, 0.001)
+    """
+    floating = dtype.startswith("float")
+    try:
+        if len(text) > _MAX_DIGITS or not text.isascii():
+            raise ValueError
+        number = float(text) if floating else int(text, 0)
+        if not math.isfinite(number):
+            raise ValueError
+    except (ValueError, OverflowError):
+        kind = "a number such as 0.5" if floating else "a whole number such as 1024 or 0x400"
+        raise DesignError("", f"{kind} is expected", shown(text)) from None
+    return number
 
 
 def extents(field: str, text: str) -> list[int]:
@@ -68,7 +88,7 @@ def extents(field: str, text: str) -> list[int]:
     Raises:
         DesignError: The text has another form; names ``field``.
     """
-    parts = text.replace("x", ",").split(",")
+    parts = text.replace("x", ",").replace("×", ",").replace(" ", "").split(",")
     if len(parts) > 3 or not all(_is_extent(part) for part in parts):
         raise DesignError(field, "up to three whole numbers are expected, such as 4,2", shown(text))
     return [int(part) for part in parts]
