@@ -20,13 +20,15 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _TOKEN = re.compile(
     r'[A-Za-z_]\w*|\d[\w.]*|"(?:\\.|[^"\\\n])*"?|\'(?:\\.|[^\'\\\n])*\'?|==|[^\s\w]'
 )
-_QUALIFIERS = frozenset(
-    "const volatile restrict __restrict __restrict__ __grid_constant__ struct register".split()
-)
+# fmt: off
+_QUALIFIERS = frozenset((
+    "const", "volatile", "restrict", "__restrict", "__restrict__", "__grid_constant__", "struct",
+))
 # Attributes of a kernel whose parentheses are not its parameters.
-_ATTRIBUTES = frozenset(
-    "__launch_bounds__ __maxnreg__ __cluster_dims__ __block_size__ __align__".split()
-)
+_ATTRIBUTES = frozenset((
+    "__launch_bounds__", "__maxnreg__", "__cluster_dims__", "__block_size__", "__align__",
+))
+# fmt: on
 _MAX_KERNELS = 64
 _OPEN, _CLOSE = "([{<", ")]}>"
 _TYPES = {
