@@ -156,6 +156,7 @@ def test_hostile_cuda_is_shown_as_text() -> None:
     shown = Reader(text)
     # A browser reads a bare carriage return as a line feed.
     assert shown.by_id["d0-cuda"] == source and "\r" not in text
+    assert any(row == "source2 lines, see below" for _, row in shown.rows)
     assert make_design(json.loads(shown.by_id["d0-design"])) == design
     assert "img" not in shown.tags
 

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 MAX_TITLE = 200
 MAX_NOTE = 4000
+# Longer values of a field are cut in the table; the document has them whole.
+_MAX_VALUE = 400
 
 _FOLDER = Path(__file__).with_name("templates")
 _NUMBER = re.compile(r"[-+−]?[\d,. ×]*\d\s?(?:%|[kMG]?B|µs)?")
@@ -338,8 +340,17 @@ def _base(address: str) -> str:
     return address.rstrip("/") if re.fullmatch(r"https?://[^\s\"'<>?#]+", address) else ""
 
 
-def _fields(reviewed: Sequence[Reviewed]) -> tuple[FieldValues, ...]:
-    return field_values([entry.design.document() for entry in reviewed])
+def _fields(reviewed: Sequence[Reviewed]) -> list[tuple[FieldValues, tuple[str, ...]]]:
+    """Return every field, and its values as short as a table wants them."""
+    fields = field_values([entry.design.document() for entry in reviewed])
+    return [(entry, tuple(map(_short, entry.values))) for entry in fields]
+
+
+def _short(value: str) -> str:
+    lines = value.count("\n")
+    if lines:
+        return f"{lines} lines, see below"
+    return value if len(value) <= _MAX_VALUE else f"{value[:_MAX_VALUE]}…"
 
 
 def _rows(columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:

@@ -18,9 +18,9 @@ _COLOURS = {"ok": "green", "attention": "yellow", "reject": "magenta", "error": 
 
 def show_plan(plan: Any, console: Console | None = None) -> None:
     """Print a plan of any study: its verdict first, then its tables."""
-    out = console or _console()
+    out = console or wide_console()
     explain = study_of(plan.design).explain
-    _say(out, explain.verdict(plan))
+    say(out, explain.verdict(plan))
     for described in explain.tables(plan):
         table = Table(*described.columns, box=None, title_justify="left")
         for row in described.rows:
@@ -31,13 +31,13 @@ def show_plan(plan: Any, console: Console | None = None) -> None:
 
 def show_run(run: Any, console: Console | None = None) -> None:
     """Print a run: correctness first, then predicted beside measured, line by line."""
-    out = console or _console()
+    out = console or wide_console()
     document = run.to_json()
     where = f"On {document['runner']['name']}."
     if document["verified"]:
-        _say(out, Statement("ok", "Output correct, every element compared.", where))
+        say(out, Statement("ok", "Output correct, every element compared.", where))
     else:
-        _say(out, Statement("error", "Not verified.", where))
+        say(out, Statement("error", "Not verified.", where))
         wrong = document["mismatch"]
         if wrong:
             out.print(Text(f"  at {wrong['index']}: want {wrong['want']}, got {wrong['got']}"))
@@ -61,16 +61,16 @@ def show_run(run: Any, console: Console | None = None) -> None:
 
 def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = None) -> None:
     """Print what a user's own kernel did: problems first, then every source line that accesses."""
-    out = console or _console()
+    out = console or wide_console()
     document = run.to_json()
     blocks = document["traced_blocks"]
     traced = "all blocks" if blocks == "all" else f"{len(blocks)} sampled blocks"
     if any(problem["kind"] == "compile" for problem in document["problems"]):
-        _say(out, Statement("error", "The kernel does not compile."))
+        say(out, Statement("error", "The kernel does not compile."))
     elif document["problems"]:
-        _say(out, Statement("error", "The kernel is at fault.", f"Traced {traced}."))
+        say(out, Statement("error", "The kernel is at fault.", f"Traced {traced}."))
     else:
-        _say(out, Statement("ok", "Ran to its end, no fault found.", f"Traced {traced}."))
+        say(out, Statement("ok", "Ran to its end, no fault found.", f"Traced {traced}."))
     _say_problems(out, document["problems"])
     if not document["accesses"]:
         return
@@ -104,9 +104,9 @@ def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = N
 
 def show_diagnosis(found: Any, console: Console | None = None) -> None:
     """Print what is installed, which runners work, and how to mend the rest."""
-    out = console or _console()
+    out = console or wide_console()
     state = Statement("ok" if found.mode != "model only" else "attention", f"Mode: {found.mode}.")
-    _say(out, state)
+    say(out, state)
     out.print(Text(f"Python {found.python} on {found.system}"))
     runners = Table("runner", "works", "why", box=None)
     for runner in found.runners:
@@ -140,13 +140,14 @@ def _widths(pairs: Sequence[tuple[int, int]]) -> str:
     return ", ".join(f"{count} x {width} B" for width, count in pairs) or "none"
 
 
-def _console() -> Console:
+def wide_console() -> Console:
     """Return a console as wide as the terminal, or wide enough for every table in a file."""
     out = Console(highlight=False)
     return out if out.is_terminal else Console(highlight=False, width=140)
 
 
-def _say(out: Console, said: Statement) -> None:
+def say(out: Console, said: Statement) -> None:
+    """Print a verdict: its sign and sentence, then its facts."""
     sentence = (f"{said.glyph} {said.sentence}", f"bold {_COLOURS[said.state]}")
     out.print(Text.assemble(sentence, f" {said.facts}" if said.facts else ""))
 
