@@ -21,9 +21,13 @@ from tileviz.studies.broadcast.explain import verdict
 from tileviz.studies.broadcast.link import PAGE
 from tileviz.studies.broadcast.plan import plan
 from tileviz.studies.registry import make_design, presets
-from tileviz.ui.broadcast import state, tables
+from tileviz.ui.broadcast import state
+from tileviz.ui.broadcast.axes import axes
+from tileviz.ui.broadcast.bandwidth import bandwidth
 from tileviz.ui.broadcast.cached import code_of, standalone_of, versions_of
+from tileviz.ui.broadcast.decision import finder, finder_table
 from tileviz.ui.broadcast.form import FIELDS, BroadcastForm, label
+from tileviz.ui.broadcast.loads import loads
 from tileviz.ui.frame import page_of
 
 SCRIPT = "pages/3_Broadcast.py"
@@ -281,7 +285,7 @@ def test_published_rows_are_labelled_and_ours_is_empty(open_page: Opened) -> Non
         assert f"{row.peak_percent:.2f}" in words
         assert f"{row.us:,.0f} µs" in words
     assert "830.2 GB/s" in words
-    assert "not a GPU here" in tables.bandwidth(("not a GPU here", "so get one"))
+    assert "not a GPU here" in bandwidth(("not a GPU here", "so get one"))
     assert _html(test).count("hatched") == 1
     links = re.findall(r'href="([^"]+)"', _html(test))
     assert len(links) == len(PUBLISHED)
@@ -339,7 +343,7 @@ def test_axes_are_drawn_right_aligned() -> None:
             }
         )
     )
-    drawn = tables.axes(made)
+    drawn = axes(made)
     assert "scale, shift" in drawn  # One row for one shape.
     parts = re.findall(r'<div class="part ([^"]+)">(.*?)</div>', drawn)
     assert [css for css, _ in parts] == ["spread missing", "kept", "spread", "spread"]
@@ -354,18 +358,18 @@ def test_axes_are_drawn_right_aligned() -> None:
 
 
 def test_the_finder_marks_what_the_rule_takes() -> None:
-    tiles = tables.finder(candidates(512))
+    tiles = finder(candidates(512))
     assert len(re.findall(r'<div class="[^"]*" title="K = ', tiles)) == 32
     assert 'title="K = 256: chosen"' in tiles
     early = re.search(r'<div class="([^"]*)" title="K = 512', tiles)
     assert early is not None
     assert "early" in early[1]
-    rows = tables.finder_table(candidates(512))
+    rows = finder_table(candidates(512))
     assert rows.count("<tr") == 33
 
 
 def test_loads_give_outputs_a_load() -> None:
-    rows = re.findall(r"<tr>(.*?)</tr>", tables.loads(plan(PRESETS[0].design)))
+    rows = re.findall(r"<tr>(.*?)</tr>", loads(plan(PRESETS[0].design)))
     cells = [re.sub(r"<[^>]+>", " ", row).split() for row in rows[1:]]
     assert [row[-2:] for row in cells] == [["1", "4"], ["4", "1"], ["60", "1"]]
 

@@ -9,8 +9,9 @@ from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.ui import html
-from tileviz.ui.broadcast import tables
+from tileviz.ui.broadcast import words
 from tileviz.ui.broadcast.cached import Code, code_of, kernel_of, standalone_of
+from tileviz.ui.broadcast.marks import changed, tint
 from tileviz.ui.run_panel import run_panel
 
 _VERSION, _BESIDE, _OF = "broadcast.version", "broadcast.beside", "broadcast.version_of"
@@ -41,8 +42,8 @@ def section(plan: BroadcastPlan) -> None:
         with left:
             _text(code, "one")
         with right:
-            st.html(html.panel("What this version does", tables.version_name(plan, version)))
-            st.html(tables.about(plan, version))
+            st.html(html.panel("What this version does", words.version_name(plan, version)))
+            st.html(words.about(plan, version))
     else:
         _two(plan, version, beside)
     _run(design, version, code)
@@ -81,14 +82,14 @@ def _two(plan: BroadcastPlan, version: Version, beside: Version) -> None:
     """Draw two texts side by side, the lines that only one has tinted."""
     texts = {name: code_of(plan.design, name) for name in (beside, version)}
     marks = line_marks(texts[beside].source, texts[version].source)
-    st.html(tables.line_marks({"was": marks.left, "is": marks.right}))
+    st.html(tint({"was": marks.left, "is": marks.right}))
     columns = st.columns(2, gap="medium")
     for column, name, side in zip(columns, (beside, version), ("was", "is"), strict=True):
         with column:
-            st.html(html.panel(tables.version_name(plan, name), tables.short_launch(plan, name)))
+            st.html(html.panel(words.version_name(plan, name), words.short_launch(plan, name)))
             _text(texts[name], side)
     count = len(marks.left) + len(marks.right)
-    said = "The two texts are the same." if not count else tables.changed(marks.left, marks.right)
+    said = "The two texts are the same." if not count else changed(marks.left, marks.right)
     if "cinn" in (version, beside) and not plan.cinn.applies:
         said += " CINN's tactic declines, so its kernel is the general one."
     st.html(f'<p class="tv-note">{html.text(said)}</p>')

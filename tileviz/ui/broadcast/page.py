@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
-from tileviz.ui.broadcast import cuda, editors, panels, state, tables
+from tileviz.ui.broadcast import cuda, editors, panels, state
 from tileviz.ui.broadcast.cached import plan_of, verdict_of
 from tileviz.ui.broadcast.form import label
 
@@ -16,7 +18,7 @@ _STATE = "broadcast"
 def page() -> None:
     """Draw the page."""
     frame.begin("Broadcast")
-    st.html(tables.style())
+    st.html(_style())
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             html.title(
@@ -37,3 +39,9 @@ def page() -> None:
     panels.pictures(plan)
     panels.bandwidth()
     cuda.section(plan)
+
+
+def _style() -> str:
+    """Return the style that only this page needs."""
+    form = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
+    return f"<style>{form}</style>"

@@ -13,8 +13,12 @@ from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import Version
 from tileviz.ui import frame, html, machine
-from tileviz.ui.broadcast import tables
+from tileviz.ui.broadcast import bandwidth as rates
+from tileviz.ui.broadcast.axes import axes
+from tileviz.ui.broadcast.blocks import block_title, state_legend, where
 from tileviz.ui.broadcast.cached import blocks_of, picture_of, versions_of
+from tileviz.ui.broadcast.decision import finder, finder_table, no_finder, path
+from tileviz.ui.broadcast.loads import loads, proof
 
 _OPERAND, _BLOCK, _WARP = "broadcast.operand", "broadcast.block", "broadcast.warp"
 _GREY, _PLACE_OF = "broadcast.grey", "broadcast.place_of"
@@ -30,14 +34,14 @@ def decision(plan: BroadcastPlan) -> None:
     left, right = st.columns([1.25, 1], gap="medium")
     with left:
         st.html(html.panel("Axes", "of the output, as the operands see them"))
-        st.html(tables.axes(plan))
+        st.html(axes(plan))
         st.html(html.panel("Loads of one broadcast value", "each thread, from global memory"))
-        st.html(tables.loads(plan))
+        st.html(loads(plan))
         if plan.proof is not None:
-            st.html(tables.proof(plan.proof))
+            st.html(proof(plan.proof))
     with right:
         st.html(html.panel("Decision path", "CINN's own order; the first stop wins"))
-        st.html(tables.path(plan))
+        st.html(path(plan))
         _finder(plan)
 
 
@@ -45,15 +49,15 @@ def _finder(plan: BroadcastPlan) -> None:
     found = explain.block_sizes(plan) if plan.cinn.branch == "nhwc" else ()
     if not found:
         st.html(html.panel("Block size"))
-        st.html(tables.no_finder(plan))
+        st.html(no_finder(plan))
         return
     note = (
         f"every multiple of 32, for C = {plan.design.out[-1]:,}; below it the share of lanes used"
     )
     st.html(html.panel("Block size K", note))
-    st.html(tables.finder(found))
+    st.html(finder(found))
     with st.expander("All candidates as a table"):
-        st.html(tables.finder_table(found))
+        st.html(finder_table(found))
 
 
 @st.fragment
@@ -77,18 +81,14 @@ def pictures(plan: BroadcastPlan) -> None:
     warps = {version: min(warp, figure.warps(found) - 1) for version, found in drawn.items()}
     parts = [figure.warp_states(found, warps[version]) for version, found in drawn.items()]
     framed = any(figure.few_again(found, warps[version]) for version, found in drawn.items())
-    st.html(tables.state_legend(design.names[operand], parts, theme, framed=framed))
+    st.html(state_legend(design.names[operand], parts, theme, framed=framed))
     for version, size in shown.items():
         if isinstance(size, str):
-            st.html(tables.block_title(plan, version, "", ""))
+            st.html(block_title(plan, version, "", ""))
             st.html(html.empty("Not drawn.", html.sentence(size)))
             continue
         found = drawn[version]
-        st.html(
-            tables.block_title(
-                plan, version, figure.counts(found), tables.where(found, warps[version])
-            )
-        )
+        st.html(block_title(plan, version, figure.counts(found), where(found, warps[version])))
         st.plotly_chart(
             figure.warp_map(found, warps[version], theme),
             width="stretch",
@@ -145,7 +145,7 @@ def bandwidth() -> None:
     note = ("not measured for these shapes", "a run on the GPU, below, shows its own time")
     if not machine.has_gpu():
         note = ("not measured", "needs an NVIDIA GPU, or a recorded run")
-    st.html(tables.bandwidth(note))
+    st.html(rates.bandwidth(note))
 
 
 def download(design: BroadcastDesign) -> None:
