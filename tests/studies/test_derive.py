@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tileviz import api
-from tileviz.studies.derivation import Derivation
+from tileviz.studies.derivation import Derivation, Numbers
 from tileviz.studies.registry import Preset, presets, study_of
 
 Check = Callable[[Derivation], None]
@@ -45,8 +45,15 @@ def sampled(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return result
 
 
-DERIVED = [found for found in presets() if found.study in ("permute",)]
+DERIVED = [found for found in presets() if found.study in ("permute", "access")]
 SHOWN = pytest.mark.parametrize("shown", DERIVED, ids=lambda found: found.name)
+
+
+def numbers_of(plan: Any) -> Numbers:
+    """Return every number, those of a search included."""
+    derive = study_of(plan.design).derive
+    found: Numbers = derive.numbers(plan)
+    return found + derive.further(plan) if hasattr(derive, "further") else found
 
 
 @SHOWN
@@ -54,7 +61,7 @@ def test_every_number_of_the_results_unfolds_to_itself(
     shown: Preset, check_derivation: Check
 ) -> None:
     plan = api.plan(shown.design)
-    numbers = study_of(shown.design).derive.numbers(plan)
+    numbers = numbers_of(plan)
     for path, value in sampled(list(leaves(plan.to_json()))):
         one = numbers.find(path)
         assert one.name == path
@@ -65,7 +72,7 @@ def test_every_number_of_the_results_unfolds_to_itself(
 
 @SHOWN
 def test_every_number_that_is_listed_unfolds(shown: Preset, check_derivation: Check) -> None:
-    numbers = study_of(shown.design).derive.numbers(api.plan(shown.design))
+    numbers = numbers_of(api.plan(shown.design))
     names = [one.name for one in numbers] + [family.template for family in numbers.families]
     assert len(set(names)) == len(names)
     titles = [(one.group, one.label) for one in numbers]

@@ -201,7 +201,7 @@ def wavefront_steps(accesses: Accesses, each: str = "instruction") -> list[Step]
         >>> two_way = Accesses.of(8 * np.arange(32), space="shared", op="st", bytes=4)
         >>> for step in wavefront_steps(two_way): print(step.text, "|", step.arithmetic)
         4 bytes a lane: 32 lanes are served together. | 128 / 4 = 32
-        instruction 0: 16 banks are asked, bank 0 for 2 words by lanes 0, 16. | max(2, 0) = 2
+        This instruction: 16 banks are asked, bank 0 for 2 words by lanes 0, 16. | max(2, 0) = 2
     """
     counts = _count_rows(accesses, passes_of, lambda part: shared_wavefronts(part).wavefronts)
     steps = [_served(accesses)]
@@ -211,13 +211,18 @@ def wavefront_steps(accesses: Accesses, each: str = "instruction") -> list[Step]
         shown_rows = [int(np.argmax(counts))]
     with_bits = True
     for row in shown_rows:
-        found = _instruction_steps(accesses, row, f"{each} {row}", with_bits)
+        found = _instruction_steps(accesses, row, _name(accesses, each, row), with_bits)
         with_bits = with_bits and not any(step.bits for step in found)
         steps += found
     if len(counts) != 1:
         many = "All" if len(counts) <= _EACH else f"That was the worst. All {len(counts):,}"
         steps.append(Step(f"{many} {each}s together.", equals(total(counts), sum(counts))))
     return steps
+
+
+def _name(accesses: Accesses, each: str, row: int) -> str:
+    """Return what an instruction is called at the beginning of a sentence."""
+    return f"This {each}" if accesses.executions == 1 else f"{each.capitalize()} {row}"
 
 
 def _served(accesses: Accesses) -> Step:
@@ -272,7 +277,8 @@ def n_way_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
     found = sorted(set(most), reverse=True)
     where = int(np.argmax(most)) if most else 0
     text = f"The busiest group of all {each}s; the first is in {each} {where}."
-    steps = _instruction_steps(accesses, where, f"{each} {where}", True) if most else []
+    name = _name(accesses, each, where)
+    steps = _instruction_steps(accesses, where, name, True) if most else []
     steps = [step for step in steps if step.arithmetic.startswith("max")]
     return [*steps, Step(text, equals(f"max({listed(found, 32) or '0'})", max(most, default=0)))]
 
@@ -322,12 +328,10 @@ def block_steps(accesses: Accesses, size: int, each: str = "instruction") -> lis
     for row in rows:
         numbers = blocks_of(accesses, row, size)
         lengths = [last - first + 1 for first, last in runs(numbers)]
-        text = (
-            f"{each} {row} touches {name}{'s' * (len(numbers) != 1)} {run_words(numbers)} "
-            f"(byte address / {size})."
-        )
+        which = f"{name}{'s' * (len(numbers) != 1)} {run_words(numbers)}"
+        text = f"{_name(accesses, each, row)} touches {which} (byte address / {size})."
         if not numbers:
-            text = f"{each} {row}: no lane takes part."
+            text = f"{_name(accesses, each, row)}: no lane takes part."
         steps.append(Step(text, equals(total(lengths), len(numbers))))
     if len(counts) != 1:
         many = "All" if len(counts) <= _EACH else f"That was the worst. All {len(counts):,}"
