@@ -5,11 +5,20 @@ from typing import cast
 
 from typer import BadParameter
 
-from tileviz.cli import designs, exploring, machine, recording
+from tileviz.cli import comparing, designs, exploring, machine, recording
 from tileviz.cli.shell import BAD_INPUT, app, print_json, read_design
 from tileviz.errors import DesignError
 
-__all__ = ["app", "designs", "exploring", "machine", "main", "read_design", "recording"]
+__all__ = [
+    "app",
+    "comparing",
+    "designs",
+    "exploring",
+    "machine",
+    "main",
+    "read_design",
+    "recording",
+]
 
 # Typer's own copy of the error that every misused option raises.
 UsageError = cast("type[Exception]", BadParameter.__mro__[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -34,8 +35,14 @@ class Field:
 
     @property
     def same(self) -> bool:
-        """Whether both designs agree."""
-        return self.left == self.right and type(self.left) is type(self.right)
+        """Whether both designs agree; spaces in one line of text mean nothing.
+
+        Example:
+            >>> Field("layout", "S[(4,8):(8,1)]", "S[(4, 8):(8, 1)]").same
+            True
+        """
+        same_type = type(self.left) is type(self.right)
+        return same_type and _compact(self.left) == _compact(self.right)
 
     @property
     def texts(self) -> tuple[str, str]:
@@ -114,11 +121,19 @@ def _in_order(first: list[str], second: list[str]) -> list[str]:
     return merged
 
 
+def _compact(value: object) -> object:
+    if isinstance(value, str) and "\n" not in value:
+        return "".join(value.split())
+    return value
+
+
 def _text(value: object) -> str:
     if value is None:
         return NOTHING
     if isinstance(value, str):
-        return value if "\n" not in value else f"{len(value.splitlines())} lines of text"
+        if "\n" in value:
+            return f"{len(value.splitlines())} lines of text"
+        return re.sub(r",(?=\S)", ", ", value)
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,0 +1,62 @@
+"""``tileviz compare``: the shell's door to the same comparison."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tileviz.cli import app
+from tileviz.comparing import compare
+from tileviz.comparing.pairs import read_side
+from tileviz.studies.registry import preset
+
+PAIR = ["banks-transpose-32x32", "banks-padding-33"]
+
+
+def test_the_table_says_what_the_engine_says() -> None:
+    done = CliRunner().invoke(app, ["compare", *PAIR, "--left-name", "<b>", "--note", "seen"])
+    assert done.exit_code == 0
+    assert "Right is better: 1 wavefront against 32, 31 fewer (−97%)." in done.output
+    assert "≠" in done.output
+    assert "<b>: 32 wavefronts" in done.output
+    assert "seen" in done.output
+
+
+def test_json_is_one_object_with_the_same_numbers_and_a_link_of_both() -> None:
+    done = CliRunner().invoke(app, ["compare", *PAIR, "--json", "--right-name", "padded"])
+    document = json.loads(done.output)
+    designs = [found.design for name in PAIR if (found := preset(name)) is not None]
+    found = compare(designs[0], designs[1], right_name="padded").to_json()
+    assert {key: document[key] for key in found} == found
+    assert document["link"].startswith("/Compare?v=1&left=/Banks_and_swizzles?")
+    assert document["link"].endswith("&right_name=padded")
+    assert read_side(PAIR[0]) == designs[0]
+
+
+def test_a_report_is_written(tmp_path: Path) -> None:
+    target = tmp_path / "both.html"
+    call = ["compare", *PAIR, "--html", str(target), "--note", "<script>x</script>"]
+    assert CliRunner().invoke(app, call).exit_code == 0
+    text = target.read_text(encoding="utf-8")
+    assert "31 fewer" in text
+    assert "&lt;script&gt;x" in text
+
+
+@pytest.mark.parametrize(
+    ("call", "field"),
+    [
+        (["permute-demo", "banks-padding-33"], "right"),
+        (["permute-demo", "nowhere"], "right.design"),
+        (['{"study": "weave"}', "permute-demo"], "left.study"),
+        (["-", "-"], "right"),
+        (["permute-demo", "permute-demo", "--note", "x" * 2001], "note"),
+        (["permute-demo", "permute-demo", "--html", "/nowhere/report.html"], "html"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(call: list[str], field: str) -> None:
+    done = CliRunner().invoke(app, ["compare", *call, "--json"])
+    assert done.exit_code == 2
+    assert json.loads(done.output)["error"]["field"] == field
