@@ -10,7 +10,7 @@ import pytest
 
 from tileviz import api
 from tileviz.studies.derivation import Derivation, Numbers
-from tileviz.studies.registry import Preset, presets, study_of
+from tileviz.studies.registry import presets, study_of
 
 Check = Callable[[Derivation], None]
 # Results that are no numbers of a plan's own: text that happens to hold numbers.
@@ -45,8 +45,69 @@ def sampled(found: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     return result
 
 
-DERIVED = [found for found in presets() if found.study in ("permute", "access")]
-SHOWN = pytest.mark.parametrize("shown", DERIVED, ids=lambda found: found.name)
+# Designs beside the presets: operations, widths and rejections that no preset shows.
+FURTHER: dict[str, dict[str, Any]] = {
+    "permute-global": {
+        "study": "permute", "space": "global",
+        "src": {"layout": "S[(32, 64):(64, 1)]"}, "dst": {"layout": "S[(32, 64):(1, 32)]"},
+    },
+    "permute-bytes": {
+        "study": "permute", "dtype": "int8",
+        "src": {"layout": "S[(8, 64):(64, 1)]"}, "dst": {"layout": "S[(8, 64):(1, 8)]"},
+    },
+    "permute-wide": {
+        "study": "permute", "dtype": "float64",
+        "src": {"layout": "S[(16, 16):(16, 1)]"}, "dst": {"layout": "S[(16, 16):(1, 16)]"},
+    },
+    "permute-region": {
+        "study": "permute",
+        "src": {"layout": "S[(16, 32):(32, 1)] + 64", "region": [[4, 8], [0, 32]]},
+        "dst": {"layout": "Swizzle(0, 5, 5) o S[(4, 32):(32, 1)]"},
+    },
+    "permute-odd": {
+        "study": "permute",
+        "src": {"layout": "S[(5, 9):(9, 1)]"}, "dst": {"layout": "S[(5, 9):(1, 5)]"},
+    },
+    "access-addresses": {
+        "study": "access", "bytes": 8, "addresses": [0, 0, 256, 256, None, 512, 8, 1024],
+    },
+    "access-pairs": {
+        "study": "access", "bytes": 16, "addresses": [16 * (lane // 2) for lane in range(32)],
+    },
+    "access-global": {
+        "study": "access", "space": "global", "bytes": 4, "layout": "S[(64, 33):(40, 1)]",
+        "pattern": "column",
+    },
+    "access-atom": {"study": "access", "op": "atom", "bytes": 4, "addresses": [0, 0, 4, 128]},
+    "access-one-lane": {"study": "access", "addresses": [None, 4], "bytes": 4},
+    "access-bytes": {
+        "study": "access", "dtype": "int8", "layout": "Swizzle(2, 3, 3) o S[(32, 32):(32, 1)]",
+        "pattern": "column",
+    },
+    "layout-canonicalize": {
+        "study": "layout", "op": "canonicalize", "layout": "S[(4, 1, 32):(32, 7, 1)] + R[2:64]",
+    },
+    "layout-group": {
+        "study": "layout", "op": "group", "layout": "S[(8, 32):(1, 8)]", "shape": [2, 4, 4, 8],
+    },
+    "layout-sum": {
+        "study": "layout", "op": "direct_sum", "layout": "S[(4, 8):(8, 1)]",
+        "outer": "S[(2, 2):(64, 32)]", "outer_shape": [2, 2], "inner_shape": [4, 8],
+    },
+    "layout-span": {"study": "layout", "op": "span", "layout": "S[(4, 8):(-8, 3)] + 24"},
+    "layout-seen": {"study": "layout", "layout": "S[(4, 8):(8@laneid, 1)]", "shape": [2, 16]},
+    "layout-carry": {
+        "study": "layout", "op": "slice", "layout": "S[(3, 2, 4):(100, 7, 1)]", "shape": [24],
+        "region": [[7, 9]],
+    },
+    "layout-none": {
+        "study": "layout", "op": "group", "layout": "S[(6, 4):(4, 1)]", "shape": [5, 5],
+    },
+}  # fmt: skip
+CASES = {found.name: found.document for found in presets()} | FURTHER
+STUDIES = ("permute", "access", "layout")
+CASES = {name: case for name, case in CASES.items() if case["study"] in STUDIES}
+SHOWN = pytest.mark.parametrize("document", CASES.values(), ids=CASES)
 
 
 def numbers_of(plan: Any) -> Numbers:
@@ -58,9 +119,9 @@ def numbers_of(plan: Any) -> Numbers:
 
 @SHOWN
 def test_every_number_of_the_results_unfolds_to_itself(
-    shown: Preset, check_derivation: Check
+    document: dict[str, Any], check_derivation: Check
 ) -> None:
-    plan = api.plan(shown.design)
+    plan = api.plan(api.design(document))
     numbers = numbers_of(plan)
     for path, value in sampled(list(leaves(plan.to_json()))):
         one = numbers.find(path)
@@ -71,8 +132,10 @@ def test_every_number_of_the_results_unfolds_to_itself(
 
 
 @SHOWN
-def test_every_number_that_is_listed_unfolds(shown: Preset, check_derivation: Check) -> None:
-    numbers = numbers_of(api.plan(shown.design))
+def test_every_number_that_is_listed_unfolds(
+    document: dict[str, Any], check_derivation: Check
+) -> None:
+    numbers = numbers_of(api.plan(api.design(document)))
     names = [one.name for one in numbers] + [family.template for family in numbers.families]
     assert len(set(names)) == len(names)
     titles = [(one.group, one.label) for one in numbers]

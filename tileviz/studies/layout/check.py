@@ -51,10 +51,29 @@ def keeps_promise(design: LayoutDesign, result: Layout) -> bool | None:
         >>> keeps_promise(carry, parse_layout("S[(2, 1):(4, 1)] + 10"))  # the reference's answer
         False
     """
+    wanted = promised(design, result.size)
+    return None if wanted is None else _equal(wanted, result.table())
+
+
+def promised(design: LayoutDesign, size: int) -> Addresses | None:
+    """Return where every element of a result must lie, per axis in row-major order.
+
+    Args:
+        design: The operation.
+        size: Elements of its result.
+
+    Returns:
+        None where the operation promises nothing, or for more than 1,048,576 elements.
+
+    Example:
+        >>> from tileviz.studies.design import validated
+        >>> row = validated(LayoutDesign, {"op": "slice", "layout": "S[(4, 8):(8, 1)]",
+        ...     "shape": [4, 8], "region": [[1, 2], [4, 8]]})
+        >>> promised(row, 4)["m"].tolist()
+        [12, 13, 14, 15]
+    """
     wanted = _PROMISES.get(design.op)
-    if wanted is None or result.size > MAX_CHECKED:
-        return None
-    return _equal(wanted(design), result.table())
+    return None if wanted is None or size > MAX_CHECKED else wanted(design)
 
 
 def _equal(one: Mapping[str, IntArray], other: Mapping[str, IntArray]) -> bool:
