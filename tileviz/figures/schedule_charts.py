@@ -21,7 +21,6 @@ RATE_ENDS = (0.5, 2.0, 5.0, 10.0, 20.0)
 RATE_LABELS = ("< 0.5", "2", "5", "10", "20", "more")
 RATES = ("#FEE838", "#D7C463", "#A59C74", "#6C6E72", "#3A486B", "#00224E")
 _LINES = {"light": "#0068A6", "dark": "#56B4E9", "print": "#000000"}
-_BAR = {"light": "#7D90A8", "dark": "#6C7C91", "print": "#A8A8A8"}
 # Labels of lines that end closer than this share one.
 _JOINT = 0.05
 # The curve's axis on the narrowest page.
@@ -174,7 +173,7 @@ def shares_figure(shares: NDArray[np.float64], theme: Theme, top: float = 0.0) -
     worst = height == part.max()
     # Marking most of them would say nothing.
     worst &= 4 * int(worst.sum()) < len(worst)
-    colours = np.where(worst, theme.hot, _BAR[theme.name]).tolist()
+    colours = np.where(worst, theme.hot, theme.bar).tolist()
     who = "worker %{x}" if step == 1 else f"workers from %{{x}}, {step} of them, at most"
     bars = {
         "type": "bar",

@@ -46,6 +46,7 @@ class Theme:
         passes: Six classes, from free to worst.
         dark_ink: Text on light cells.
         light_ink: Text on dark cells.
+        bar: Bars that carry no class.
         order: Eight steps, from first to last; the same in both themes.
         lanes: Eight classes for lanes, warps and other numbers modulo 8.
     """
@@ -61,6 +62,7 @@ class Theme:
     passes: tuple[str, str, str, str, str, str]
     dark_ink: str = "#10151C"
     light_ink: str = "#FFFFFF"
+    bar: str = "#7D90A8"
     order: tuple[str, ...] = _ORDER
     lanes: tuple[str, ...] = (*_OKABE_ITO, "#000000")
 
@@ -100,6 +102,7 @@ DARK = Theme(
     hot="#FF7F2A",
     idle="#191F27",
     passes=("#2C3542", "#3F5C93", "#2A7F94", "#2FA884", "#84D14F", "#FDE725"),
+    bar="#6C7C91",
     # Black would vanish on this page; its place is taken by the colour of thick borders.
     lanes=(*_OKABE_ITO, "#F2F5F9"),
 )
@@ -114,6 +117,7 @@ PRINT = Theme(
     idle="#FFFFFF",
     passes=("#F4F4F4", "#D2D2D2", "#A8A8A8", "#7C7C7C", "#4F4F4F", "#1E1E1E"),
     dark_ink="#000000",
+    bar="#A8A8A8",
     order=_GREYS,
     lanes=_GREYS,
 )
