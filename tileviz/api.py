@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,6 +64,8 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
         on: ``emulator``, ``gpu``, or ``auto`` for the GPU where there is one.
         seed: Seed of the inputs.
 
+    The run is kept in the history of this installation, unless ``TILEVIZ_HISTORY=off``.
+
     Returns:
         The plan and the run. Where a study has a smaller design that shows the same on the
         emulator (a tile order on the same grid of smaller tiles), that one runs, and the run's
@@ -72,15 +75,25 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
         DesignError: The study generates no CUDA, or no such runner is available.
         NotRunnable: The design has no kernel; the message says why.
     """
-    from tileviz.runners import run_kernel, select_runner
+    from tileviz.runners.store import HistoryWarning, keep
 
     planned = plan(of)
+    done = _done(of, planned, on, seed)
+    unkept = keep(of, done, seed=seed, plan=planned)
+    if unkept:
+        warnings.warn(unkept, HistoryWarning, stacklevel=2)
+    return planned, done
+
+
+def _done(of: Design, planned: Any, on: On, seed: int) -> Run:
+    from tileviz.runners import run_kernel, select_runner
+
     small = study_of(of).emulated(of) if select_runner(on).name == "emulator" else of
     if small == of:
-        return planned, run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
+        return run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
     done = run_kernel(_kernel(small, plan(small)), on=on, seed=seed, study=of.study)
     instead = f"too large for the emulator; ran instead: {json.dumps(small.document())}"
-    return planned, replace(done, note="; ".join(filter(None, (done.note, instead))))
+    return replace(done, note="; ".join(filter(None, (done.note, instead))))
 
 
 def _kernel(of: Design, planned: Any) -> Kernel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,7 @@ from tileviz.cuda.kernel import Array
 from tileviz.errors import DesignError
 from tileviz.runners import Run, run_kernel
 from tileviz.runners.counts import CountRow, compiler_counts
+from tileviz.runners.store import HistoryWarning, keep
 from tileviz.studies.design import validated
 from tileviz.studies.kernel.arguments import buffer_fields, extents, in_order, scalar_fields
 from tileviz.studies.kernel.design import MAX_SOURCE, KernelDesign
@@ -74,7 +76,13 @@ def run(of: KernelDesign, inputs: Sequence[str], outputs: Sequence[str], seed: i
     for name in targets:
         if name not in known:
             raise DesignError("output", f"must name one of {', '.join(sorted(known))}", name)
-    done = run_kernel(kernel(plan(of)), on="emulator", seed=seed, inputs=given, study="kernel")
+    planned = plan(of)
+    done = run_kernel(kernel(planned), on="emulator", seed=seed, inputs=given, study="kernel")
+    unkept = keep(
+        of, done, seed=seed, plan=planned, variant="with inputs of its own" if given else ""
+    )
+    if unkept:
+        warnings.warn(unkept, HistoryWarning, stacklevel=2)
     shapes = {buffer.name: buffer.shape for buffer in of.buffers}
     for name, path in targets.items():
         if name in done.arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -93,10 +94,16 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json_line(document) + "\n")
 
 
+def _say_warning(message: Warning | str, *where: object) -> None:
+    sys.stderr.write(f"warning: {message}\n")
+
+
 def finish(work: Callable[[], int], as_json: bool) -> None:
     """Run a command's work; turn bad input into one line (or one object) and exit code 2."""
     try:
-        code = work()
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning
+            code = work()
         sys.stdout.flush()
     except DesignError as error:
         if as_json:

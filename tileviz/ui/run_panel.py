@@ -6,7 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -15,6 +15,7 @@ from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.runners import On, Run, RunnerStatus, run_kernel, warm
 from tileviz.runners.own_kernels import check_runner
+from tileviz.runners.store import keep
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
@@ -40,6 +41,8 @@ class Runnable:
         view_of: Makes what the page keeps of a run, which should be small.
         refused: Runners that are not offered.
         ready: Whether it can run; False while the page's input has a fault.
+        design: The design it belongs to; the run is kept in the history. None keeps nothing.
+        variant: Which of the design's kernels it is, "" for the one it chooses.
     """
 
     name: str
@@ -48,6 +51,8 @@ class Runnable:
     view_of: Callable[[Run, Kernel], Any] = RunView.of
     refused: tuple[str, ...] = ()
     ready: bool = True
+    design: Design | None = None
+    variant: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ def run_panel(
     subject: Hashable,
     make_kernel: Callable[[], Kernel],
     design: Design | None = None,
+    variant: str = "",
 ) -> None:
     """Draw the run controls beside the result.
 
@@ -126,9 +132,11 @@ def run_panel(
         name: The page, for keys.
         subject: What would run; a result is shown only for the subject it was made for.
         make_kernel: Makes the kernel when it is needed.
-        design: Where its run was recorded on a GPU and there is none here, that is shown too.
+        design: The run is kept in the history under it; where its run was recorded on a GPU and
+            there is none here, that is shown too.
+        variant: Which of the design's kernels it is, "" for the one it chooses.
     """
-    what = Runnable(name, subject, make_kernel)
+    what = Runnable(name, subject, make_kernel, design=design, variant=variant)
     left, right = st.columns([1, 4.2], gap="medium")
     with left:
         on = run_controls(what)
@@ -219,7 +227,9 @@ def _unavailable(status: RunnerStatus) -> str:
 
 def _start(memory: _Memory, what: Runnable, on: On) -> None:
     place = _Place()
-    future = _POOL.submit(_run, what.make_kernel, on, place, what.view_of)
+    future = _POOL.submit(
+        _run, what.make_kernel, on, place, what.view_of, what.design, what.variant
+    )
     memory.job = _Job(what.subject, on, future, time.monotonic(), place)
     # A warm worker answers within this time: then the page is drawn once, without a wait.
     wait([future], timeout=_AT_ONCE_SECONDS)
@@ -231,13 +241,19 @@ def _run(
     on: On,
     place: _Place,
     view_of: Callable[[Run, Kernel], Any] = RunView.of,
+    design: Design | None = None,
+    variant: str = "",
 ) -> Any:
     kernel = make_kernel()
     # The one door between pages and runners: what a page drew does not matter here.
     check_runner(kernel, on)
     # What a page starts on a GPU that is then lost or busy is run on the emulator, and said to be.
     wanted: On = "auto" if on == "gpu" else on
-    return view_of(run_kernel(kernel, on=wanted, on_queue=place.tell), kernel)
+    run = run_kernel(kernel, on=wanted, on_queue=place.tell)
+    unkept = "" if design is None else keep(design, run, variant=variant)
+    if unkept:
+        run = replace(run, note="; ".join(filter(None, (run.note, unkept))))
+    return view_of(run, kernel)
 
 
 @st.cache_resource(show_spinner=False)

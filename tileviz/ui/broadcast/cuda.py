@@ -137,4 +137,5 @@ def _run(design: BroadcastDesign, version: Version, code: Code) -> None:
         same = "its own count of vectors aside, " if version == "ours" else ""
         note = f"Here it {code.note}; {same}the text is the one above."
         st.html(f'<p class="tv-note">{html.text(note)}</p>')
-    run_panel("broadcast", (design, version), lambda: kernel_of(design, version), design)
+    subject = (design, version)
+    run_panel("broadcast", subject, lambda: kernel_of(*subject), design, _NAMES[version])

@@ -272,4 +272,5 @@ def run_section(plan: PermutePlan, schedule: Schedule | None) -> None:
     if not code.source:
         st.html(html.empty("Nothing to run.", "There is no CUDA for this design."))
         return
-    run_panel("permute", (design, k), lambda: kernel_of(design, k), design)
+    variant = "" if schedule is None else schedule.label
+    run_panel("permute", (design, k), lambda: kernel_of(design, k), design, variant)

@@ -204,4 +204,5 @@ def _run(design: ScheduleDesign, which: Which, persistent: bool, code: Code) -> 
         st.html(html.empty("Not without a GPU.", note))
         return
     subject = (design, which, persistent)
-    run_panel("schedule", subject, lambda: kernel_of(design, which, persistent), design)
+    variant = choices(design)[which] + (", persistent" if persistent and which != "proof" else "")
+    run_panel("schedule", subject, lambda: kernel_of(*subject), design, variant)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from tileviz.errors import DesignError
 from tileviz.runners import run_kernel
+from tileviz.runners.store import keep
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.kernel import kernel
@@ -51,7 +52,9 @@ class Timings:
 def measure(design: ScheduleDesign) -> float | str:
     """Return the median time of a design's product on the GPU in microseconds, or why not."""
     try:
-        run = run_kernel(kernel(plan_of(design), persistent=True), on="gpu")
+        plan = plan_of(design)
+        run = run_kernel(kernel(plan, persistent=True), on="gpu")
+        keep(design, run, plan=plan, variant="timed, persistent")
     except (NotRunnable, DesignError) as error:
         return str(error)
     if run.problems:
