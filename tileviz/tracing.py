@@ -78,9 +78,8 @@ def run(of: KernelDesign, inputs: Sequence[str], outputs: Sequence[str], seed: i
             raise DesignError("output", f"must name one of {', '.join(sorted(known))}", name)
     planned = plan(of)
     done = run_kernel(kernel(planned), on="emulator", seed=seed, inputs=given, study="kernel")
-    unkept = keep(
-        of, done, seed=seed, plan=planned, variant="with inputs of its own" if given else ""
-    )
+    variant = "inputs from files" if given else ""
+    unkept = keep(of, done, seed=seed, plan=planned, variant=variant)
     if unkept:
         warnings.warn(unkept, HistoryWarning, stacklevel=2)
     shapes = {buffer.name: buffer.shape for buffer in of.buffers}

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TextIO, TypeVar
 
 import typer
 
@@ -94,7 +94,15 @@ def print_json(document: Any) -> None:
     sys.stdout.write(json_line(document) + "\n")
 
 
-def _say_warning(message: Warning | str, *where: object) -> None:
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning in one line: where in our text it came from means nothing here."""
     sys.stderr.write(f"warning: {message}\n")
 
 
