@@ -103,9 +103,26 @@ FURTHER: dict[str, dict[str, Any]] = {
     "layout-none": {
         "study": "layout", "op": "group", "layout": "S[(6, 4):(4, 1)]", "shape": [5, 5],
     },
+    **{
+        f"schedule-{name}": {
+            "study": "schedule", "problem": [700, 900, 300], "tile": [64, 96, 32],
+            "policy": name, "workers": 13, "l2_bytes": 200_000, **fields,
+        }
+        for name, fields in {
+            "row_major": {"batch": 3, "dtype": "float4_e2m1fn"},
+            "column_major": {}, "catlass_splitk": {"splitk": 3},
+            "catlass_single_core_splitk": {}, "catlass_tail_splitk": {}, "catlass_streamk": {},
+            "catlass_l1_full_load": {"offset": 2}, "catlass_column": {}, "catlass_aswt": {},
+            "cutlass2": {"log_tile": 2, "batch": 2}, "cutlass2_nopadding": {},
+            "cutlass3": {"cluster": [2, 1], "max_swizzle": 4}, "cutlass_sm100": {},
+            "triton_grouped": {"group_m": 3}, "deepgemm": {}, "tilelang_panel": {"axis": "column"},
+            "hilbert": {}, "morton": {}, "xcd_remap": {},
+            "custom": {"order": [[0, 0], [0, 1], [0, 1], [20, 3]]},
+        }.items()
+    },
 }  # fmt: skip
 CASES = {found.name: found.document for found in presets()} | FURTHER
-STUDIES = ("permute", "access", "layout")
+STUDIES = ("permute", "access", "layout", "schedule")
 CASES = {name: case for name, case in CASES.items() if case["study"] in STUDIES}
 SHOWN = pytest.mark.parametrize("document", CASES.values(), ids=CASES)
 
