@@ -18,6 +18,7 @@ from tileviz.runners.gpu.faults import Fault
 from tileviz.runners.gpu.runner import GpuRunner
 from tileviz.runners.gpu.target import Target, choose
 from tileviz.runners.inputs import make_arrays
+from tileviz.runners.launch import MAX_BUFFER_BYTES
 from tileviz.runners.protocol import RunnerStatus, RunnerUnavailable
 from tileviz.runners.results import judge_execution
 from tileviz.runners.timing import speedup
@@ -164,6 +165,27 @@ def test_one_bad_kernel_of_several_does_not_stop_the_others(gpu):
     kernels = [(kernel, make_arrays(kernel)) for kernel in (bad, reverse())]
     first, second = gpu.run_together(kernels)
     assert first.problems[0].kind == "compile" and second.timing is not None
+
+
+def test_a_launch_may_take_half_of_the_devices_memory(gpu, standin):
+    assert gpu.memory_bytes() == standin.FACTS.memory_bytes // 2 > MAX_BUFFER_BYTES
+    count = gpu.memory_bytes() // 8
+    large = reverse(
+        parameters=(
+            Buffer("x", "float32", (count,), "in"),
+            Buffer("y", "float32", (count + 1,), "out"),
+            Scalar("n", "int32", COUNT),
+        )
+    )
+    with pytest.raises(DesignError, match="all buffers together may take 2048 MiB"):
+        gpu.run_together([(large, {})])
+
+
+def test_what_the_emulator_cannot_hold_is_launched_unchecked(gpu, monkeypatch):
+    monkeypatch.setattr(runner_module, "MAX_BUFFER_BYTES", 8 * COUNT - 1)
+    monkeypatch.setattr(gpu._emulator, "run", lambda *a, **k: pytest.fail("asked the emulator"))
+    run = judged(gpu, reverse())
+    assert run.verified is True and run.gpu.checked.startswith("not checked beforehand: the buf")
 
 
 # -- falling back ----------------------------------------------------------------------------------

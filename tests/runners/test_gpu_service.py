@@ -141,7 +141,7 @@ def test_a_kernel_in_place_sees_the_same_input_in_every_cold_launch(ask, device)
 
 
 def test_a_request_that_is_too_large_is_refused_before_anything_is_allocated(device, quick):
-    device.free = 1 << 20
+    device.free = 1 << 19
     session = Session(device)
     answer, lost = session.answer(Request((program("double"),), quick, PROBES))
     assert not lost and "0.3 MiB" in answer.unavailable and answer.outcomes == ()
@@ -198,3 +198,31 @@ def test_on_a_card_with_a_screen_a_launch_may_take_a_second(standin, quick):
     assert lost and answer.outcomes[0].problems[0].message.startswith(
         "the kernel ran for more than 1 s"
     )
+
+
+def test_programs_that_read_and_write_alike_share_memory_and_equal_outputs(ask, device):
+    first, twin = program("double"), program("double")
+    other = program("copy_int", "int32", inputs={"x": X.view(np.int32)})
+    twin = replace(twin, inputs=first.inputs)
+    wanted = []
+    allocate = device.allocate
+    device.allocate = lambda size: wanted.append(size) or allocate(size)
+    answer, lost = ask(first, twin, other, timing=True)
+    one, two, three = answer.outcomes
+    assert not lost and len(wanted) == 2 + 4  # two pieces of memory, and four to measure with
+    assert one.outputs["y"] is two.outputs["y"] and one.outputs["y"].tolist() == (2 * X).tolist()
+    assert three.outputs["y"].tolist() == X.view(np.int32).tolist()
+    assert all(outcome.series for outcome in answer.outcomes)
+    assert device.memory == {}
+    fits = replace(program("double"), inputs={"x": X.copy()})
+    device.free = 1 << 20  # enough for one piece of 0.25 MiB, not for two
+    answer, _ = ask(first, twin)
+    assert answer.unavailable == "" and "one run may take" in ask(first, fits)[0].unavailable
+
+
+def test_a_wrong_twin_is_not_hidden_by_shared_memory(ask):
+    first = program("double")
+    half = replace(program("half"), inputs=first.inputs)
+    right, wrong = ask(first, half)[0].outcomes
+    assert right.outputs["y"].tolist() == (2 * X).tolist()
+    assert np.isnan(wrong.outputs["y"][COUNT // 2 :]).all()

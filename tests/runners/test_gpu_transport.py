@@ -6,6 +6,7 @@ import pytest
 from tileviz.cuda.kernel import Buffer, Scalar
 from tileviz.emulator.problems import Problem
 from tileviz.runners.gpu.device import Usage
+from tileviz.runners.gpu.loaded import sharing
 from tileviz.runners.gpu.patterns import strided
 from tileviz.runners.gpu.settings import Settings
 from tileviz.runners.gpu.transport import (
@@ -87,6 +88,24 @@ def test_an_answer_survives_the_wire(standin):
     assert first.outputs["z"].tolist() == Z.tolist()
 
 
+def test_what_programs_have_in_common_is_sent_once(standin):
+    twin = Program(**{**vars(PROGRAM), "entry": "twin"})
+    other = Program(**{**vars(PROGRAM), "inputs": {"x": X.copy(), "z": Z}})
+    header, arrays = pack_request(Request((PROGRAM, twin, other)))
+    assert sum(array is X for array in arrays) == sum(array is Z for array in arrays) == 1
+    first, second, third = unpack_request(through_json(header), arrays).programs
+    assert first.inputs["x"] is second.inputs["x"] is not third.inputs["x"]
+    assert sharing((first, second, third)) == [first, second, third]  # z is changed
+
+    y = np.zeros(3, np.uint16)
+    outcomes = tuple(Outcome({"y": y, "z": Z}) for _ in range(2))
+    answered = Answer(standin.FACTS, outcomes=outcomes)
+    header, arrays = pack_answer(answered)
+    assert sum(array is y for array in arrays) == 1
+    got = unpack_answer(through_json(header), arrays, Request((PROGRAM, twin)))
+    assert got.outcomes[0].outputs["y"] is got.outcomes[1].outputs["y"]
+
+
 def swap(*path, to):
     def change(header, arrays):
         place = header
@@ -98,10 +117,14 @@ def swap(*path, to):
 
 
 HOSTILE = {
-    "another output": swap("outcomes", 0, "outputs", to=["y"]),
+    "another output": swap("outcomes", 0, "outputs", to=[["y", 1], ["w", 2]]),
+    "a missing output": swap("outcomes", 0, "outputs", to=[["y", 1]]),
+    "an output out of range": swap("outcomes", 0, "outputs", 0, to=["y", 99]),
+    "an output from behind": swap("outcomes", 0, "outputs", 0, to=["y", -8]),
+    "one output as another": swap("outcomes", 0, "outputs", 0, to=["y", 2]),
     "an unknown problem": swap("outcomes", 0, "problems", 0, "kind", to="bad"),
-    "an unknown mode": swap("outcomes", 0, "series", 0, to=["tepid", 1]),
-    "no launches": swap("outcomes", 0, "series", 0, to=["cold", 0]),
+    "an unknown mode": swap("outcomes", 0, "series", 0, to=["tepid", 1, 3]),
+    "no launches": swap("outcomes", 0, "series", 0, to=["cold", 0, 3]),
     "negative usage": swap("outcomes", 0, "usage", "registers", to=-1),
     "a float count": swap("copy_bytes", to=1.5),
     "too few outcomes": swap("outcomes", to=[{}]),

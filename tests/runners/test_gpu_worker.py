@@ -256,7 +256,7 @@ def test_a_machine_without_a_usable_device_says_why(make_queue, monkeypatch, tex
 
 
 def test_too_large_for_the_device_is_refused(make_queue, monkeypatch):
-    monkeypatch.setenv("STANDIN_FREE", str(1 << 20))
+    monkeypatch.setenv("STANDIN_FREE", str(1 << 19))
     with pytest.raises(RunnerUnavailable, match=r"the buffers take 0\.3 MiB"):
         make_queue().run(request("double"))
 

@@ -95,3 +95,16 @@ def test_what_cannot_be_sent_writes_nothing(header, arrays):
     with pytest.raises(wire.WireError):
         wire.send(pipe, header, arrays)
     assert pipe.getvalue() == b""
+
+
+def test_a_reader_and_a_writer_of_their_own_take_as_much_as_they_say():
+    pipe = io.BytesIO()
+    array = np.arange(64, dtype=np.uint8)
+    with pytest.raises(wire.WireError, match="to send"):
+        wire.send(pipe, {}, [array], most=63)
+    wire.send(pipe, {}, [array], most=64)
+    pipe.seek(0)
+    with pytest.raises(wire.WireError):
+        wire.receive(pipe, most=63)
+    pipe.seek(0)
+    assert wire.receive(pipe, most=64)[1][0].tolist() == array.tolist()

@@ -10,7 +10,7 @@ from tileviz.cuda.kernel import Array, Kernel
 from tileviz.emulator import client
 from tileviz.emulator.limits import Limits
 from tileviz.emulator.transport import EMULATED_ARCH, Request
-from tileviz.runners.launch import check_launch
+from tileviz.runners.launch import MAX_BUFFER_BYTES, check_launch
 from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
 from tileviz.workers.shared import EMULATOR, shared_pool
@@ -47,6 +47,10 @@ class EmulatorRunner:
             return RunnerStatus(self.name, True, f"NVRTC at {path}")
         reason, _, fix = library.missing_reason().partition("; install it with: ")
         return RunnerStatus(self.name, False, reason, fix)
+
+    def memory_bytes(self) -> int:
+        """Return the bytes that all buffers of a launch together may take."""
+        return MAX_BUFFER_BYTES
 
     def warm(self) -> None:
         """Start a worker, so that it loads while the caller plans."""

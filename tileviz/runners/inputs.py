@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tileviz.cuda.kernel import Array, Buffer, Kernel
 from tileviz.dtypes import DType, dtype
 from tileviz.errors import DesignError
-from tileviz.runners.launch import check_launch
+from tileviz.runners.launch import MAX_BUFFER_BYTES, check_launch
 
 Pattern = Literal["random", "index", "adversarial"]
 
@@ -36,6 +36,7 @@ def make_arrays(
     seed: int = 0,
     pattern: Pattern = "random",
     given: Mapping[str, Array] | None = None,
+    memory_bytes: int = MAX_BUFFER_BYTES,
 ) -> dict[str, Array]:
     """Return the flat content of every buffer of ``kernel``, by name.
 
@@ -46,6 +47,7 @@ def make_arrays(
             holds ``i``, so that a result tells where it came from; ``adversarial``: infinities,
             NaN, denormals, signed zeros and the extreme integers, shuffled.
         given: Contents for some inputs, of any shape with the right number of elements.
+        memory_bytes: Bytes that all buffers together may take.
 
     Raises:
         DesignError: The launch is over the limits, or a given array does not fit.
@@ -57,7 +59,7 @@ def make_arrays(
         >>> arrays["x"].tolist(), arrays["y"].tolist()
         ([0.0, 1.0, 2.0, 3.0], [255, 255, 255])
     """
-    check_launch(kernel)
+    check_launch(kernel, memory_bytes=memory_bytes)
     if not 0 <= seed < 1 << 63:
         raise DesignError("seed", "must be between 0 and 2^63 - 1", seed)
     given = given or {}

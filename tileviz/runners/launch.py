@@ -9,6 +9,7 @@ from tileviz.cuda.kernel import Buffer, Kernel, Scalar
 from tileviz.dtypes import dtype
 from tileviz.errors import DesignError
 
+# What a run in the emulator may allocate; a GPU's limit follows its memory.
 MAX_BUFFER_BYTES = 512 << 20
 MAX_PARAMETERS = 64
 MAX_SHARED_BYTES = 227 << 10
@@ -25,8 +26,12 @@ def buffer_bytes(buffer: Buffer) -> int:
     return math.prod(buffer.shape) * kind.lanes * kind.numpy.itemsize
 
 
-def check_launch(kernel: Kernel) -> None:
+def check_launch(kernel: Kernel, *, memory_bytes: int = MAX_BUFFER_BYTES) -> None:
     """Refuse a launch over the limits of a GPU or of this program.
+
+    Args:
+        kernel: Its launch and its parameters are looked at.
+        memory_bytes: Bytes that all buffers together may take.
 
     Raises:
         DesignError: Names the field, the value and what is allowed.
@@ -49,7 +54,7 @@ def check_launch(kernel: Kernel) -> None:
     if len(kernel.parameters) > MAX_PARAMETERS:
         count = len(kernel.parameters)
         raise DesignError("buffers", f"{count} parameters; at most {MAX_PARAMETERS}", count)
-    _check_parameters(kernel)
+    _check_parameters(kernel, memory_bytes)
 
 
 def _check_extents(field: str, extents: tuple[int, ...], most: tuple[int, int, int]) -> None:
@@ -61,7 +66,7 @@ def _check_extents(field: str, extents: tuple[int, ...], most: tuple[int, int, i
             raise DesignError(field, message, extents)
 
 
-def _check_parameters(kernel: Kernel) -> None:
+def _check_parameters(kernel: Kernel, memory_bytes: int) -> None:
     names: set[str] = set()
     total = 0
     for parameter in kernel.parameters:
@@ -79,10 +84,10 @@ def _check_parameters(kernel: Kernel) -> None:
         if any(extent < 0 for extent in parameter.shape):
             raise DesignError(field, "a negative extent", list(parameter.shape))
         total += buffer_bytes(parameter)
-        if total > MAX_BUFFER_BYTES:
+        if total > memory_bytes:
             message = (
                 f"{total / (1 << 20):.1f} MiB up to {parameter.name!r}; "
-                f"all buffers together may take {MAX_BUFFER_BYTES >> 20} MiB"
+                f"all buffers together may take {memory_bytes >> 20} MiB"
             )
             raise DesignError(field, message, list(parameter.shape))
 

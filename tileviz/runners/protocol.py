@@ -125,6 +125,9 @@ class Runner(Protocol):
     def status(self) -> RunnerStatus:
         """Return whether it works here; cheap, starts nothing."""
 
+    def memory_bytes(self) -> int:
+        """Return the bytes that all buffers of a launch together may take here."""
+
     def warm(self) -> None:
         """Start what a run needs, so that it loads while the caller still works."""
 

@@ -78,7 +78,8 @@ def run_kernel(
     """
     runner = select_runner(on)
     runner.warm()
-    arrays = make_arrays(kernel, seed=seed, pattern=pattern, given=inputs)
+    most = runner.memory_bytes()
+    arrays = make_arrays(kernel, seed=seed, pattern=pattern, given=inputs, memory_bytes=most)
 
     def execute(by: Runner) -> Execution:
         return by.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait, on_queue=on_queue)

@@ -21,7 +21,7 @@ from tileviz.workers.errors import (
     WorkerFailed,
     WorkerGarbled,
 )
-from tileviz.workers.wire import Array, Header
+from tileviz.workers.wire import MAX_ARRAY_BYTES, Array, Header
 from tileviz.workers.worker import Worker
 
 _MAX_SIZE = 8
@@ -78,6 +78,7 @@ class WorkerPool:
         max_failures: Deaths in a row, with no answer between, after which none is started.
         cooldown_seconds: For how long.
         search: Further folders where ``module`` may be found.
+        frame_bytes: Bytes that the arrays of a request, or of an answer, may take.
     """
 
     def __init__(
@@ -91,11 +92,13 @@ class WorkerPool:
         max_failures: int = 5,
         cooldown_seconds: float = 30.0,
         search: Sequence[str] = (),
+        frame_bytes: int = MAX_ARRAY_BYTES,
     ) -> None:
         self.module = module
         self.size = max(1, size if size is not None else min(os.cpu_count() or 1, _MAX_SIZE))
         self.queue_limit = queue_limit
         self._start_seconds, self._search = start_seconds, tuple(search)
+        self._frame_bytes = frame_bytes
         self._recycle_after = recycle_after
         self._max_failures, self._cooldown = max_failures, cooldown_seconds
         self._ready = threading.Condition()
@@ -243,7 +246,12 @@ class WorkerPool:
         """Start a worker, unless the pool is closed; called under the lock."""
         if self._closed:
             return None
-        worker = Worker(self.module, search=self._search, start_seconds=self._start_seconds)
+        worker = Worker(
+            self.module,
+            search=self._search,
+            start_seconds=self._start_seconds,
+            frame_bytes=self._frame_bytes,
+        )
         self._workers[threading.current_thread()] = worker
         return worker
 

@@ -57,7 +57,11 @@ class Confinement:
 
 
 def serve(
-    handler: Handler, *, prepare: Callable[[], Header] = dict, limits: Limits | None = None
+    handler: Handler,
+    *,
+    prepare: Callable[[], Header] = dict,
+    limits: Limits | None = None,
+    frame_bytes: int = wire.MAX_ARRAY_BYTES,
 ) -> None:
     """Answer requests from standard input until it ends; never returns.
 
@@ -67,13 +71,14 @@ def serve(
         prepare: Loads and warms everything *before* the limits close the door; its result is
             the hello.
         limits: What the process may use afterwards; none by default.
+        frame_bytes: Bytes that the arrays of a request, or of an answer, may take.
     """
     given, answers = _private_pipes()
     if hasattr(signal, "SIGINT"):
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to handle
     die_with_parent()
     requests: queue.Queue[tuple[Header, list[Array]]] = queue.Queue(maxsize=1)
-    threading.Thread(target=_read, args=(given, requests), daemon=True).start()
+    threading.Thread(target=_read, args=(given, requests, frame_bytes), daemon=True).start()
     hello = prepare()
     if limits is not None:
         hello = {**hello, "confinement": asdict(confine(limits))}
@@ -86,7 +91,7 @@ def serve(
         answer, sent = _answer(handler, header, arrays)
         del arrays
         try:
-            wire.send(answers, {**answer, "id": number}, sent)
+            wire.send(answers, {**answer, "id": number}, sent, most=frame_bytes)
         except wire.WireError as error:
             wire.send(answers, {**_failure("memory", str(error)), "id": number})
 
@@ -109,11 +114,13 @@ def _failure(kind: str, message: str) -> Header:
     return {"failure": kind, "message": line}
 
 
-def _read(stream: wire.Reader, requests: queue.Queue[tuple[Header, list[Array]]]) -> None:
+def _read(
+    stream: wire.Reader, requests: queue.Queue[tuple[Header, list[Array]]], frame_bytes: int
+) -> None:
     """Feed requests to the loop; the pipe's end means that the parent is gone or wants us gone."""
     while True:
         try:
-            requests.put(wire.receive(stream))
+            requests.put(wire.receive(stream, most=frame_bytes))
         except EOFError:
             os._exit(0)
         except (wire.WireError, OSError, MemoryError) as error:

@@ -60,13 +60,20 @@ class Writer(Protocol):
         """Push out what is buffered."""
 
 
-def send(stream: Writer, header: Mapping[str, Any], arrays: Sequence[Array] = ()) -> None:
+def send(
+    stream: Writer,
+    header: Mapping[str, Any],
+    arrays: Sequence[Array] = (),
+    *,
+    most: int = MAX_ARRAY_BYTES,
+) -> None:
     """Write one frame.
 
     Args:
         stream: A binary stream.
         header: JSON data; the key ``arrays`` is taken.
         arrays: Any shapes; dtypes bool, (u)int8 to (u)int64, float16 to float64.
+        most: Bytes that all arrays together may take.
 
     Raises:
         WireError: Over the limits, or an array of another dtype.
@@ -85,8 +92,8 @@ def send(stream: Writer, header: Mapping[str, Any], arrays: Sequence[Array] = ()
     for array in packed:
         if array.dtype.str not in _CODES:
             raise WireError(f"arrays of {array.dtype} cannot be sent")
-    if len(packed) > MAX_ARRAYS or sum(a.nbytes for a in packed) > MAX_ARRAY_BYTES:
-        raise WireError(f"more than {MAX_ARRAYS} arrays or {MAX_ARRAY_BYTES >> 20} MiB to send")
+    if len(packed) > MAX_ARRAYS or sum(a.nbytes for a in packed) > most:
+        raise WireError(f"more than {MAX_ARRAYS} arrays or {most >> 20} MiB to send")
     described = [[array.dtype.str, list(array.shape)] for array in packed]
     text = json.dumps({**header, "arrays": described}, ensure_ascii=False)
     encoded = text.encode("utf-8", "surrogatepass")
@@ -99,8 +106,12 @@ def send(stream: Writer, header: Mapping[str, Any], arrays: Sequence[Array] = ()
     stream.flush()
 
 
-def receive(stream: Reader) -> tuple[Header, list[Array]]:
+def receive(stream: Reader, *, most: int = MAX_ARRAY_BYTES) -> tuple[Header, list[Array]]:
     """Read one frame; the arrays are writable.
+
+    Args:
+        stream: A binary stream.
+        most: Bytes that all arrays together may take.
 
     Raises:
         EOFError: The stream ended.
@@ -117,7 +128,7 @@ def receive(stream: Reader) -> tuple[Header, list[Array]]:
         raise WireError(f"the header is no JSON: {error}") from error
     if not isinstance(header, dict):
         raise WireError("the header is no object")
-    described = _described(header.pop("arrays", None))
+    described = _described(header.pop("arrays", None), most)
     arrays: list[Array] = []
     for kind, shape in described:
         array: Array = np.empty(shape, kind)
@@ -127,7 +138,7 @@ def receive(stream: Reader) -> tuple[Header, list[Array]]:
     return header, arrays
 
 
-def _described(described: object) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
+def _described(described: object, most: int) -> list[tuple[np.dtype[Any], tuple[int, ...]]]:
     """Check the list of dtypes and shapes before anything is allocated."""
     if not isinstance(described, list) or len(described) > MAX_ARRAYS:
         raise WireError(f"the header lists no arrays, or more than {MAX_ARRAYS}")
@@ -139,15 +150,15 @@ def _described(described: object) -> list[tuple[np.dtype[Any], tuple[int, ...]]]
         if kind is None:
             raise WireError("an array of a dtype that cannot be sent")
         if len(item[1]) > _MAX_DIMENSIONS or not all(
-            type(extent) is int and 0 <= extent <= MAX_ARRAY_BYTES for extent in item[1]
+            type(extent) is int and 0 <= extent <= most for extent in item[1]
         ):
             raise WireError("an array with an impossible shape")
         size = kind.itemsize
         for extent in item[1]:
             size *= extent
         total += size
-        if total > MAX_ARRAY_BYTES:
-            raise WireError(f"arrays of more than {MAX_ARRAY_BYTES >> 20} MiB")
+        if total > most:
+            raise WireError(f"arrays of more than {most >> 20} MiB")
         found.append((kind, tuple(item[1])))
     return found
 

@@ -42,12 +42,19 @@ class Worker:
         module: Run as ``python -m module``; it calls ``process.serve``.
         search: Further folders where ``module`` may be found.
         start_seconds: How long the child may take to say hello.
+        frame_bytes: Bytes that the arrays of a request, or of an answer, may take.
     """
 
     def __init__(
-        self, module: str, *, search: Sequence[str] = (), start_seconds: float = 60.0
+        self,
+        module: str,
+        *,
+        search: Sequence[str] = (),
+        start_seconds: float = 60.0,
+        frame_bytes: int = wire.MAX_ARRAY_BYTES,
     ) -> None:
         self.module = module
+        self._frame_bytes = frame_bytes
         self.start_seconds = start_seconds
         self.hello: Header | None = None
         self.served = 0
@@ -155,10 +162,10 @@ class Worker:
 
     def _exchange(self, header: Header, arrays: Sequence[Array]) -> Answer:
         try:
-            wire.send(self._given, header, arrays)
+            wire.send(self._given, header, arrays, most=self._frame_bytes)
         except wire.WireError as error:
             raise WorkerError(f"the request is too large: {error}") from error
-        return wire.receive(self._answers)
+        return wire.receive(self._answers, most=self._frame_bytes)
 
     def _within(self, seconds: float, action: Callable[[], Answer]) -> Answer:
         """Run ``action`` on the pipes; kill the child when the time is over."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from tileviz.emulator.problems import Kind
 from tileviz.runners.gpu.device import Facts
 from tileviz.runners.gpu.faults import explain
+from tileviz.runners.gpu.settings import FRAME_BYTES
 from tileviz.runners.gpu.transport import Answer, Request, pack_request, unpack_answer
 from tileviz.runners.protocol import RunnerUnavailable
 from tileviz.workers import (
@@ -57,7 +58,11 @@ class GpuQueue:
 
     def __init__(self, pool: WorkerPool | None = None) -> None:
         self.pool = pool or WorkerPool(
-            WORKER, size=1, queue_limit=QUEUE_LIMIT, start_seconds=_START_SECONDS
+            WORKER,
+            size=1,
+            queue_limit=QUEUE_LIMIT,
+            start_seconds=_START_SECONDS,
+            frame_bytes=FRAME_BYTES,
         )
         self._lock = threading.Lock()
         self._jobs: collections.deque[Job] = collections.deque()

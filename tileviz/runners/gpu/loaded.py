@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from typing import Any
 
 from tileviz.cuda.kernel import Scalar
@@ -54,16 +55,24 @@ class Loaded:
         device: Where.
         modules: Those loaded so far.
         program: What to load.
+        before: Programs loaded before it: one with the same inputs and outputs shares its memory.
 
     Raises:
         DeviceError: The text does not load, or there is too little memory.
     """
 
-    def __init__(self, device: Device, modules: Modules, program: Program) -> None:
+    def __init__(
+        self,
+        device: Device,
+        modules: Modules,
+        program: Program,
+        before: Sequence[Loaded] = (),
+    ) -> None:
         self.program = program
         function = device.function(modules.get(program.images), program.entry, program.shared_bytes)
         self.usage = device.usage(function)
-        self.arena = Arena(device, program.buffers, dict(program.inputs))
+        shared = next((o.arena for o in before if _alike(o.program, program)), None)
+        self.arena = shared or Arena(device, program.buffers, dict(program.inputs))
         try:
             pointers = self.arena.pointers()
             arguments: tuple[Argument, ...] = tuple(
@@ -74,7 +83,8 @@ class Loaded:
                 Launch(function, program.grid, program.block, program.shared_bytes, arguments)
             )
         except BaseException:
-            self.arena.release()
+            if shared is None:
+                self.arena.release()
             raise
 
     @property
@@ -83,3 +93,26 @@ class Loaded:
         return sum(
             slot.bytes * (2 if slot.buffer.role == "inout" else 1) for slot in self.arena.slots
         )
+
+
+def arenas(loaded: Sequence[Loaded]) -> list[Arena]:
+    """Return the memory of some programs, each piece once."""
+    return list({id(item.arena): item.arena for item in loaded}.values())
+
+
+def sharing(programs: Sequence[Program]) -> list[Program]:
+    """Return the programs that need memory of their own."""
+    found: list[Program] = []
+    for program in programs:
+        if not any(_alike(other, program) for other in found):
+            found.append(program)
+    return found
+
+
+def _alike(one: Program, other: Program) -> bool:
+    """Whether two programs read the same arrays, change none of them, and write as much."""
+    return (
+        one.buffers == other.buffers
+        and all(buffer.role != "inout" for buffer in one.buffers)
+        and all(array is other.inputs[name] for name, array in one.inputs.items())
+    )

@@ -21,8 +21,8 @@ from tileviz.runners.gpu.patterns import CycleStudy
 from tileviz.runners.gpu.report import make_report
 from tileviz.runners.gpu.settings import Settings
 from tileviz.runners.gpu.transport import Answer, Outcome, Program, Request
-from tileviz.runners.launch import buffer_bytes, check_launch
-from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
+from tileviz.runners.launch import MAX_BUFFER_BYTES, buffer_bytes, check_launch
+from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus, RunnerUnavailable
 from tileviz.workers import WorkerPool
 
 _TRACE_BYTES = 128 << 20
@@ -113,6 +113,13 @@ class GpuRunner:
         """
         return self._queue.facts()
 
+    def memory_bytes(self) -> int:
+        """Return the bytes that all buffers of a launch together may take: half of the device's."""
+        try:
+            return max(MAX_BUFFER_BYTES, self.facts().memory_bytes // 2)
+        except RunnerUnavailable:
+            return MAX_BUFFER_BYTES
+
     def warm(self) -> None:
         """Start the workers, so that they load while the caller plans."""
         self._emulator.warm()
@@ -153,20 +160,34 @@ class GpuRunner:
         *,
         seed: int = 0,
         trace: bool = True,
+        checked: str = "",
         on_wait: Callable[[], None] | None = None,
         on_queue: Callable[[int], None] | None = None,
     ) -> list[Execution]:
         """Run several kernels and time them in alternation, A B A B, so that they compare.
 
+        Args:
+            kernels: Each with its arrays; those that are the same objects are sent once, and
+                kernels that read and write alike share memory on the device.
+            seed: Of the choice of traced blocks.
+            trace: Whether the emulator records accesses.
+            checked: What has been checked already; "" to have the emulator look at every access.
+            on_wait: As `run`.
+            on_queue: As `run`.
+
         Raises:
             DesignError, RunnerUnavailable: As `run`.
         """
+        memory = self.memory_bytes()
         for kernel, _ in kernels:
-            check_launch(kernel)
+            check_launch(kernel, memory_bytes=memory)
             check_source(kernel.source)
         facts = self._queue.facts()
         found: list[Execution | _Prepared] = [
-            self._prepare(kernel, arrays, facts, seed, trace, on_wait) for kernel, arrays in kernels
+            self._prepare(
+                kernel, arrays, facts, checked or _beyond_emulator(kernel), seed, trace, on_wait
+            )
+            for kernel, arrays in kernels
         ]
         prepared = [item for item in found if isinstance(item, _Prepared)]
         executions = iter(self._launch(prepared, facts, on_wait, on_queue) if prepared else ())
@@ -177,6 +198,7 @@ class GpuRunner:
         kernel: Kernel,
         arrays: Mapping[str, Array],
         facts: Facts,
+        checked: str,
         seed: int,
         trace: bool,
         on_wait: Callable[[], None] | None,
@@ -190,6 +212,8 @@ class GpuRunner:
         wrong = misfit(compiled.images.ptx.decode(), kernel.entry, kernel.parameters)
         if wrong is not None:
             return Execution(info, problems=(Problem("limit", wrong),))
+        if checked:
+            return _Prepared(kernel, arrays, compiled, Execution(info), checked)
         emulated = self._emulator.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait)
         unchecked = [p for p in emulated.problems if p.kind in _UNCHECKED]
         if any(p.kind not in (*_UNCHECKED, *_HARMLESS) for p in emulated.problems):
@@ -261,6 +285,15 @@ class GpuRunner:
             timing=report.timing,
             gpu=report,
         )
+
+
+def _beyond_emulator(kernel: Kernel) -> str:
+    """Say why the emulator cannot look at a kernel first; "" where it can."""
+    size = sum(map(buffer_bytes, kernel.buffers))
+    if size <= MAX_BUFFER_BYTES:
+        return ""
+    held = f"the emulator holds {MAX_BUFFER_BYTES >> 20} MiB"
+    return f"not checked beforehand: the buffers take {size >> 20} MiB, {held}"
 
 
 def _moved_bytes(kernel: Kernel) -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# Bytes of the arrays of one request or answer: the largest published shape, several times.
+FRAME_BYTES = 16 << 30
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -18,7 +21,7 @@ class Settings:
         warm_up_seconds: Of launches before the first series.
         least: Fewest launches of a series, and
         most: most.
-        memory_bytes: Most device memory of all buffers together.
+        memory_bytes: Most device memory of all buffers together; None for half of what is free.
     """
 
     limit_seconds: float = 10.0
@@ -29,7 +32,7 @@ class Settings:
     warm_up_seconds: float = 0.2
     least: int = 20
     most: int = 500
-    memory_bytes: int = 1 << 30
+    memory_bytes: int | None = None
 
     @property
     def total_seconds(self) -> float:

@@ -17,7 +17,7 @@ from tileviz.runners.gpu.device import (
     Pointer,
     Value,
 )
-from tileviz.runners.gpu.loaded import Loaded
+from tileviz.runners.gpu.loaded import Loaded, arenas
 from tileviz.runners.gpu.measure import Bench
 from tileviz.runners.gpu.patterns import CyclePattern
 from tileviz.runners.gpu.transport import Answer, Outcome, Request, Series
@@ -96,9 +96,9 @@ class Stopwatch:
         spin = self._probe("probe_spin", (Value("uint64", _SPIN_NS),))
         flush = (scratch.flush.address, scratch.flush.bytes)
         bench = Bench(self._device, flush, spin, self._request.settings)
-        for item in self._loaded:
-            item.arena.save()
-            item.arena.fill()
+        for arena in arenas(self._loaded):
+            arena.save()
+            arena.fill()
         self._warm_up(bench)
         clocks = [self._clock(bench, scratch)]
         series = self._series(bench, scratch)
@@ -127,8 +127,8 @@ class Stopwatch:
         bench.warm_up(all_in_turn, bench.once(all_in_turn))
 
     def _restore(self) -> None:
-        for item in self._loaded:
-            item.arena.restore()
+        for arena in arenas(self._loaded):
+            arena.restore()
 
     def _series(self, bench: Bench, scratch: _Scratch) -> list[list[Series]]:
         """Return the series of each program: cold, warm, and back to back where both are short."""

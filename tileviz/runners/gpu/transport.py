@@ -5,7 +5,7 @@ What comes back was made by a process that ran unknown code: every field is chec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast, get_args
 
@@ -136,12 +136,15 @@ class Answer:
 
 
 def pack_request(request: Request) -> tuple[dict[str, Any], list[Array]]:
-    """Return header and arrays: images, then the inputs of each program."""
+    """Return header and arrays: images, then the inputs; what several programs read goes once."""
     arrays = [_bytes(request.probes.code), _bytes(request.probes.ptx)]
     programs = []
     for program in request.programs:
         arrays += [_bytes(program.images.code), _bytes(program.images.ptx)]
-        arrays += [program.inputs[b.name] for b in program.buffers if b.role != "out"]
+    for program in request.programs:
+        inputs = [
+            _placed(program.inputs[b.name], arrays) for b in program.buffers if b.role != "out"
+        ]
         described = [
             {"is": "buffer" if isinstance(item, Buffer) else "scalar", **asdict(item)}
             for item in program.parameters
@@ -153,6 +156,7 @@ def pack_request(request: Request) -> tuple[dict[str, Any], list[Array]]:
                 "block": program.block,
                 "shared_bytes": program.shared_bytes,
                 "parameters": described,
+                "inputs": inputs,
             }
         )
     header = {
@@ -181,7 +185,7 @@ def unpack_request(header: Header, arrays: Sequence[Array]) -> Request:
                 parameters,
                 item["shared_bytes"],
                 images,
-                {name: next(given) for name in names},
+                {name: arrays[at] for name, at in zip(names, item["inputs"], strict=True)},
             )
         )
     return Request(
@@ -196,19 +200,27 @@ def unpack_request(header: Header, arrays: Sequence[Array]) -> Request:
 
 
 def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
-    """Return header and arrays: the copy's times, then outputs and series of each program."""
+    """Return header and arrays: the copy's times, then outputs and series of each program.
+
+    An output that several programs have in common is sent once.
+    """
     arrays: list[Array] = [answer.copy[1]]
     outcomes = []
     for outcome in answer.outcomes:
-        arrays += outcome.outputs.values()
+        outputs = [[name, _placed(array, arrays)] for name, array in outcome.outputs.items()]
+        firsts = []
         for series in outcome.series:
+            firsts.append(len(arrays))
             arrays += [series.samples, series.floor, series.copy]
         outcomes.append(
             {
-                "outputs": list(outcome.outputs),
+                "outputs": outputs,
                 "problems": [asdict(problem) for problem in outcome.problems],
                 "usage": None if outcome.usage is None else asdict(outcome.usage),
-                "series": [[series.mode, series.launches] for series in outcome.series],
+                "series": [
+                    [series.mode, series.launches, first]
+                    for series, first in zip(outcome.series, firsts, strict=True)
+                ],
             }
         )
     header = {
@@ -228,8 +240,8 @@ def unpack_answer(header: Header, arrays: Sequence[Array], request: Request) -> 
     Raises:
         ValueError, TypeError, KeyError, IndexError: It is not what was asked for.
     """
-    given = iter(arrays)
-    copy = (_whole(header["copy_bytes"]), _samples(_next(given)))
+    given = _Arrays(arrays)
+    copy = (_whole(header["copy_bytes"]), _samples(given[0]))
     described = header["outcomes"]
     if described and len(described) != len(request.programs):
         raise ValueError("outcomes of other programs")
@@ -237,7 +249,7 @@ def unpack_answer(header: Header, arrays: Sequence[Array], request: Request) -> 
         _outcome(item, given, program)
         for item, program in zip(described, request.programs, strict=False)
     ]
-    if next(given, None) is not None:
+    if given.unused:
         raise ValueError("more arrays than are described")
     cycles = tuple(float(value) for value in header["cycles"])
     if cycles and len(cycles) != len(request.patterns):
@@ -273,22 +285,22 @@ def unpack_facts(item: Mapping[str, Any]) -> Facts:
     )
 
 
-def _outcome(item: Mapping[str, Any], given: Iterator[Array], program: Program) -> Outcome:
+def _outcome(item: Mapping[str, Any], given: _Arrays, program: Program) -> Outcome:
     expected = {b.name: b for b in program.buffers if b.role != "in"}
-    names = item["outputs"]
-    if names and names != list(expected):
+    places = dict(item["outputs"])
+    if places and list(places) != list(expected):
         raise ValueError("the outputs are not those of the kernel")
     outputs = {}
-    for name in names:
-        array, kind = _next(given), dtype(expected[name].dtype)
+    for name, at in places.items():
+        array, kind = given[at], dtype(expected[name].dtype)
         if array.dtype != kind.numpy or array.shape != (expected[name].count * kind.lanes,):
             raise ValueError("an output of another size or type")
         outputs[name] = array
     series = []
-    for mode, launches in item["series"]:
+    for mode, launches, first in item["series"]:
         if mode not in ("cold", "warm") or not _whole(launches):
             raise ValueError("a series of an unknown kind")
-        samples, floor, copy = (_samples(_next(given)) for _ in range(3))
+        samples, floor, copy = (_samples(given[first + more]) for more in range(3))
         series.append(Series(mode, launches, samples, floor, copy))
     usage = item["usage"]
     return Outcome(
@@ -320,11 +332,26 @@ def _parameter(item: Mapping[str, Any]) -> Buffer | Scalar:
     return Buffer(item["name"], item["dtype"], tuple(item["shape"]), item["role"])
 
 
-def _next(given: Iterator[Array]) -> Array:
-    array = next(given, None)
-    if array is None:
-        raise ValueError("fewer arrays than are described")
-    return array
+def _placed(array: Array, arrays: list[Array]) -> int:
+    """Return where an array is among those to send, and put it there if it is not."""
+    for place, other in enumerate(arrays):
+        if other is array:
+            return place
+    arrays.append(array)
+    return len(arrays) - 1
+
+
+class _Arrays:
+    """Arrays that came with a header, by the places it names."""
+
+    def __init__(self, arrays: Sequence[Array]) -> None:
+        self._arrays = arrays
+        self.unused = set(range(len(arrays)))
+
+    def __getitem__(self, place: Any) -> Array:
+        array = self._arrays[_whole(place)]
+        self.unused.discard(place)
+        return array
 
 
 def _samples(array: Array) -> Samples:
