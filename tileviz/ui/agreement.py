@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import streamlit as st
 
-from tileviz.studies.design import Design
 from tileviz.ui import html
-from tileviz.ui.state import Form, PageState, StateRules, outruns, remembered
+from tileviz.ui.state import Kept, PageState, outruns, remembered
 
 _MAX_FAULTS = 3
+S = TypeVar("S", bound=Kept)
+
+
+class Rules(Protocol[S]):
+    """How the state of a page changes; see `tileviz.ui.state.StateRules`."""
+
+    def opened(self, state: S | None, query: Mapping[str, str]) -> S:
+        """Return the state after the page was opened, or its address changed."""
+
+    def edited(self, state: S, form: Any) -> S:
+        """Return the state after an edit."""
+
+    def address(self, state: S) -> dict[str, str] | None:
+        """Return what the address bar should say, or None to leave it."""
+
+    def with_link(self, state: S, link: Mapping[str, str] | None) -> S:
+        """Return the state with the address bar as just written."""
 
 
 class Editors(Protocol):
@@ -32,11 +48,11 @@ def _nothing_further() -> None:
 
 
 def settle(
-    rules: StateRules[Any, Any],
+    rules: Rules[S],
     editors: Editors,
     key: str,
     further: Callable[[], None] = _nothing_further,
-) -> PageState[Any, Any]:
+) -> S:
     """Draw the controls and return the page's state, with the address bar written.
 
     Args:
@@ -45,7 +61,7 @@ def settle(
         key: Under which the session keeps the state.
         further: Draws the controls outside the design row.
     """
-    before: PageState[Form, Design] | None = st.session_state.get(key)
+    before: S | None = st.session_state.get(key)
     earlier = st.session_state.get(f"{key}.earlier", ())
     query = st.query_params.to_dict()
     late = before is not None and outruns(before, query, editors.collect(before.form), earlier)

@@ -32,6 +32,18 @@ class Form(Protocol):
 F = TypeVar("F", bound=Form)
 
 
+class Kept(Protocol):
+    """What any page remembers at least."""
+
+    @property
+    def form(self) -> Any:
+        """Everything as typed."""
+
+    @property
+    def link(self) -> Mapping[str, str] | None:
+        """The address bar as last seen or written."""
+
+
 @dataclass(frozen=True)
 class PageState(Generic[F, D]):
     """One session's page.
@@ -171,7 +183,7 @@ _REMEMBERED = 4
 
 
 def outruns(
-    state: PageState[Any, Any],
+    state: Kept,
     query: Mapping[str, str],
     typed: Any,
     earlier: Sequence[Mapping[str, str]],
@@ -192,8 +204,8 @@ def outruns(
 
 def remembered(
     earlier: Sequence[Mapping[str, str]],
-    before: PageState[Any, Any] | None,
-    now: PageState[Any, Any],
+    before: Kept | None,
+    now: Kept,
 ) -> tuple[Mapping[str, str], ...]:
     """Return the addresses before the present one, the newest last."""
     if before is None or before.link is None or before.link == now.link:
