@@ -187,3 +187,30 @@ def test_any_expression_is_worked_out_or_refused(text: str) -> None:
         value_of(text, {"a": {"b": [1, 2.5, "x", None]}})
     except DesignError as fault:
         assert fault.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a.b.real", "real: not in the result; it has [0] to [1]"),
+        ("a['b'][9]", "9: not in the result; it has [0] to [1]"),
+        ("open('x')", "open: unknown; there is len, max"),
+        ("a.b.__class__", "__class__: not in the result"),
+        ("'x' * 99999", "arithmetic takes numbers"),
+        ("2 ** 99999", "arithmetic takes numbers"),
+        ("1 / 0", "cannot be worked out: division by zero"),
+        ("[x for x in a.b]", "is more than a path and simple arithmetic"),
+        ("(lambda: 1)()", "is more than a path and simple arithmetic"),
+        ("max(x=1)", "is more than a path and simple arithmetic"),
+        ("-" * 199 + "1", ""),
+        ("(" * 100 + "1", "is no path into a result"),
+    ],
+)
+def test_an_expression_is_a_path_and_simple_arithmetic(text: str, said: str) -> None:
+    names = {"a": {"b": [1, 2]}}
+    if not said:
+        assert value_of(text, names) == -1
+        return
+    with pytest.raises(DesignError) as fault:
+        value_of(text, names)
+    assert said in str(fault.value)

@@ -5,7 +5,7 @@ from typing import cast
 
 from typer import BadParameter
 
-from tileviz.cli import comparing, designs, exploring, machine, recording
+from tileviz.cli import comparing, designs, exploring, machine, recording, teaching
 from tileviz.cli.shell import BAD_INPUT, app, print_json, read_design
 from tileviz.errors import DesignError
 
@@ -18,6 +18,7 @@ __all__ = [
     "main",
     "read_design",
     "recording",
+    "teaching",
 ]
 
 # Typer's own copy of the error that every misused option raises.

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tileviz.errors import DesignError
-from tileviz.lessons.expressions import expressions_in, filled, first_words
-from tileviz.lessons.marking import TYPED, mark, truths_of_claims, values_of_choices
+from tileviz.lessons.expressions import filled, number_of
+from tileviz.lessons.marking import mark, truths_of_claims, values_of_choices
 from tileviz.lessons.model import (
     Bits,
-    ChoiceAsk,
     ClaimAsk,
     Edit,
-    Figure,
     Lesson,
     NumberAsk,
     Part,
     Prose,
     Question,
-    Reference,
     TypedAsk,
 )
 from tileviz.lessons.results import Cells, plan_of
@@ -54,45 +51,17 @@ def _unplanned(lesson: Lesson) -> Iterator[DesignError]:
 def _check(lesson: Lesson, part: Part) -> None:
     if isinstance(part, Prose):
         filled(part.text, lesson.names)
-    elif isinstance(part, Figure):
-        _check_shown(lesson, part.shown)
     elif isinstance(part, Bits):
-        _known(lesson, [part.name])
         Cells(lesson.designs[part.name]).at(part.coordinate)
     elif isinstance(part, Edit):
-        _known(lesson, [part.edit.design])
         with_typed(lesson.designs, part.edit, part.edit.start)
-    else:
+    elif isinstance(part, Question):
         _check_question(lesson, part)
-
-
-def _known(lesson: Lesson, names: Iterable[str]) -> None:
-    for name in names:
-        if name not in lesson.designs:
-            known = ", ".join(lesson.designs) or "none"
-            raise DesignError(name, f"no design of this name; the lesson has {known}")
-
-
-def _check_shown(lesson: Lesson, shown: tuple[Reference, ...]) -> None:
-    _known(lesson, [ref.name for ref in shown if ref.name != TYPED])
-    studies = {lesson.designs[ref.name].study for ref in shown if ref.name in lesson.designs}
-    if len(studies) > 1:
-        raise DesignError("", f"pictures side by side need one study, not {', '.join(studies)}")
 
 
 def _check_question(lesson: Lesson, question: Question) -> None:
     ask = question.ask
-    for text in (ask.ask, ask.right, ask.wrong, ask.because):
-        for expression in expressions_in(text):
-            words = [w for w in first_words(expression) if w not in ("answer", "given", "it")]
-            _known(lesson, words)
     filled(ask.ask, lesson.names)
-    if ask.show is not None:
-        _check_shown(lesson, tuple(map(Reference.of, ask.show)))
-    if isinstance(ask, ChoiceAsk):
-        _known(lesson, ask.choices.values())
-    if isinstance(ask, TypedAsk):
-        _known(lesson, [ask.design])
     right, wrong = answers(lesson, question)
     if not mark(lesson, question, right).right:
         raise DesignError("", f"the engine refuses what should be right: {right}")
@@ -121,8 +90,6 @@ def answers(lesson: Lesson, question: Question) -> tuple[str, str]:
 
 
 def _number_answers(lesson: Lesson, ask: NumberAsk) -> tuple[str, str]:
-    from tileviz.lessons.expressions import number_of
-
     answer = number_of(ask.value, lesson.names)
     if ask.choices is None:
         return repr(answer), repr(answer + 2 * ask.within + 1)

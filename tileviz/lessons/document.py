@@ -23,6 +23,7 @@ from tileviz.lessons.model import (
     located,
     read_ask,
 )
+from tileviz.lessons.naming import check_names
 from tileviz.studies.design import Design, shown
 from tileviz.studies.documents import parse_json
 from tileviz.studies.registry import make_design, preset
@@ -83,7 +84,9 @@ def parse(text: str, file: str, folder: Path | None = None) -> Lesson:
     title, summary, start = _head(lines, file)
     reader = _Reader(file, folder)
     reader.read(lines, start)
-    return Lesson(file, name, title, summary, reader.designs, tuple(reader.parts))
+    lesson = Lesson(file, name, title, summary, reader.designs, tuple(reader.parts))
+    check_names(lesson)
+    return lesson
 
 
 def _head(lines: list[str], file: str) -> tuple[str, str, int]:

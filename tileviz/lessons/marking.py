@@ -18,14 +18,13 @@ from tileviz.lessons.model import (
     Reference,
     TypedAsk,
 )
+from tileviz.lessons.naming import TYPED
 from tileviz.lessons.reasons import reason
 from tileviz.lessons.results import Result
 from tileviz.lessons.typed import same_elements, with_typed
 from tileviz.studies.design import Design
 from tileviz.studies.statement import Statement, TextTable
 
-# What a typed answer's design is called among those that are shown.
-TYPED = "yours"
 # Numbers of the engine may be the result of a division.
 _CLOSE = 1e-9
 
