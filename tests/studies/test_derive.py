@@ -104,6 +104,29 @@ FURTHER: dict[str, dict[str, Any]] = {
         "study": "layout", "op": "group", "layout": "S[(6, 4):(4, 1)]", "shape": [5, 5],
     },
     **{
+        f"broadcast-{name}": {"study": "broadcast", **fields}
+        for name, fields in {
+            "nothing": {"operands": [[8, 64]], "out": [8, 64]},
+            "scalar": {"operands": [[1]], "out": [1000, 7]},
+            "wide": {"operands": [[1152]], "out": [512, 1152]},
+            "narrow": {"operands": [[64]], "out": [4096, 64], "dtype": "int8"},
+            "flat": {"operands": [[384]], "out": [16, 384]},
+            "medium": {"operands": [[1, 8, 1, 1]], "out": [4, 8, 32, 32]},
+            "large": {"operands": [[1, 8, 1, 1]], "out": [4, 8, 64, 64], "dtype": "float64"},
+            "dynamic": {"operands": [[192]], "out": [-1, 192]},
+            "dynamic-nchw": {"operands": [[1, 64, 1, 1]], "out": [-1, 64, 32, 32]},
+            "transposed": {"operands": [[16, 8]], "out": [8, 16]},
+            "early": {"operands": [[768]], "out": [4096, 768]},
+            "power": {"operands": [[512]], "out": [4096, 512]},
+            "none": {"operands": [[1184]], "out": [64, 1184]},
+            "two-axes": {"operands": [[12, 1, 192]], "out": [12, 50, 192]},
+        }.items()
+    },
+    "kernel": {
+        "study": "kernel", "source": "", "entry": "f", "grid": [3, 2], "block": [40, 3],
+        "buffers": [{"name": "x", "dtype": "float16", "shape": [5, 7]}],
+    },
+    **{
         f"schedule-{name}": {
             "study": "schedule", "problem": [700, 900, 300], "tile": [64, 96, 32],
             "policy": name, "workers": 13, "l2_bytes": 200_000, **fields,
@@ -122,8 +145,6 @@ FURTHER: dict[str, dict[str, Any]] = {
     },
 }  # fmt: skip
 CASES = {found.name: found.document for found in presets()} | FURTHER
-STUDIES = ("permute", "access", "layout", "schedule")
-CASES = {name: case for name, case in CASES.items() if case["study"] in STUDIES}
 SHOWN = pytest.mark.parametrize("document", CASES.values(), ids=CASES)
 
 

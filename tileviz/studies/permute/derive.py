@@ -8,9 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.layouts import TileLayout, parse_layout
-from tileviz.memory import BANK_BYTES, BANKS, LANES, Accesses
-from tileviz.studies.arithmetic import equals, listed, product, shown, total
+from tileviz.memory import BANK_BYTES, BANKS, LANES
+from tileviz.studies.arithmetic import equals, listed, product, shown
 from tileviz.studies.derivation import Derivation, Family, Numbers, Step
 from tileviz.studies.memory_steps import (
     bank_rule,
@@ -19,7 +18,8 @@ from tileviz.studies.memory_steps import (
     n_way_steps,
     rule_of,
 )
-from tileviz.studies.permute.alternatives import Alternative, alternatives
+from tileviz.studies.permute.alternative_steps import alternative_numbers
+from tileviz.studies.permute.alternatives import alternatives
 from tileviz.studies.permute.lane_steps import PhaseName, lane_families
 from tileviz.studies.permute.moves import move_of
 from tileviz.studies.permute.ours import Items
@@ -30,7 +30,7 @@ __all__ = ["numbers"]
 
 Steps = Sequence[Step]
 _PHASES: tuple[PhaseName, PhaseName] = ("read", "write")
-_REFERENCE, _EVERY_K, _OURS, _WAYS = "Reference", "Every k", "Ours", "The classic ways"
+_REFERENCE, _EVERY_K, _OURS = "Reference", "Every k", "Ours"
 
 
 def numbers(plan: PermutePlan) -> Numbers:
@@ -53,7 +53,7 @@ def numbers(plan: PermutePlan) -> Numbers:
     if plan.ours is not None:
         found += _ours(plan, plan.ours)
     for at, way in enumerate(alternatives(plan)):
-        found += _alternative(plan, at, way)
+        found += alternative_numbers(plan, at, way)
     return Numbers(tuple(found), _families(plan))
 
 
@@ -331,72 +331,3 @@ def _fullest(items: Items, offsets: NDArray[np.int64]) -> tuple[Callable[[str], 
         return Step(text, equals(f"max({listed(values, 64)})", most))
 
     return step, most
-
-
-# -- the classic ways ------------------------------------------------------------------------------
-
-
-def _alternative(plan: PermutePlan, at: int, way: Alternative) -> list[Derivation]:
-    """Return what a classic way costs."""
-    plain = plan.schedules[0]
-    assert plan.ours is not None
-    schedule = plan.ours.schedule
-    accesses = [plain.read.accesses, plain.write.accesses]
-    if way.layout:
-        accesses[1] = _padded(plain, way)
-
-    def steps(side: int) -> Steps:
-        if way.name.startswith("staged"):
-            paid = schedule.read.ideal, schedule.write.ideal
-            text = "Every element moves twice: read and write of each pass at the bound."
-            return [Step(text, equals(total(paid), sum(paid)))]
-        return cost_steps(accesses[side], "register")
-
-    found = [
-        Derivation(
-            f"alternatives.{at}.{name}",
-            _WAYS,
-            f"{way.name}, {name}",
-            (way.read, way.write)[side],
-            "wavefronts",
-            partial(steps, side),
-            bank_rule(accesses[side]),
-        )
-        for side, name in enumerate(_PHASES)
-    ]
-    extra = partial(_extra_steps, plan, way)
-    label = f"{way.name}: extra memory"
-    name = f"alternatives.{at}.extra_bytes"
-    return [*found, Derivation(name, _WAYS, label, way.extra_bytes, "bytes", extra)]
-
-
-def _padded(plain: Schedule, way: Alternative) -> Accesses:
-    """Return the write phase of the plain order through a padded layout."""
-    width = plain.write.element_bytes
-    places = parse_layout(way.layout).apply(plain.elements)["m"]
-    active = plain.write.active
-    return Accesses.of(places * width, space="shared", op="st", bytes=width, active=active)
-
-
-def _extra_steps(plan: PermutePlan, way: Alternative) -> Steps:
-    alignment = plan.reference.alignment
-    width = plan.schedules[0].write.element_bytes
-    if way.layout and alignment is not None:
-        layout = parse_layout(way.layout)
-        assert isinstance(layout, TileLayout)
-        spans: list[int] = []
-        steps = []
-        for who, strides in (("padded", layout.strides), ("own", alignment.dst_strides)):
-            pairs = list(zip(alignment.extents, strides, strict=True))
-            terms = [f"{e - 1} · {abs(stride)}" for e, stride in pairs]
-            spans.append(1 + sum((e - 1) * abs(stride) for e, stride in pairs))
-            text = f"Span of the {who} layout: the last element of every dimension."
-            steps.append(Step(text, equals(" + ".join(["1", *terms]), spans[-1])))
-        more = equals(f"({spans[0]} − {spans[1]}) · {width}", way.extra_bytes)
-        return [*steps, Step("What the padding adds.", more)]
-    if way.extra_bytes:
-        extents = product(plan.extents)
-        return [
-            Step("A tile of the region's size.", equals(f"{extents} · {width}", way.extra_bytes))
-        ]
-    return [Step("Nothing is added.", "0")]
