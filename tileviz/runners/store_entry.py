@@ -191,10 +191,18 @@ def summary(design: Mapping[str, Any], most: int = 160) -> str:
             continue
         for inner, leaf in value.items() if isinstance(value, Mapping) else [("", value)]:
             dotted = f"{name}.{inner}" if inner and inner != "layout" else name
-            text = leaf if isinstance(leaf, str) else json.dumps(leaf, ensure_ascii=False)
-            parts.append(f"{dotted} {text}")
+            parts.append(f"{dotted} {_brief(leaf)}")
     line = ", ".join(parts)
     return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
+        names = [str(item.get("name", "")) for item in value]
+        return " ".join(names) if all(names) else f"({len(value)})"
+    return json.dumps(value, ensure_ascii=False)
 
 
 @dataclass(frozen=True)

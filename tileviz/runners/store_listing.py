@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tileviz.runners.history import RecordedCase, Recording, recordings
-from tileviz.runners.store import RunStore
+from tileviz.runners.store import RunStore, data_folder
 from tileviz.runners.store_entry import KeptRun, Wanted
 from tileviz.runners.store_file import StoreUnavailable
 from tileviz.runners.words import statement_of
 from tileviz.studies.documents import json_line
+from tileviz.studies.registry import assets
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class History:
     store: RunStore
     folder: Path
 
+    @classmethod
+    def here(cls) -> History:
+        """Return the history of this installation."""
+        return cls(RunStore(data_folder()), assets() / "runs")
+
     def listing(self, wanted: Wanted, *, limit: int, offset: int = 0) -> Listing:
         """Return a page of what is asked for, newest first; what cannot be read is said.
 
@@ -70,6 +76,14 @@ class History:
         for place in within:
             rows.insert(place - offset, places[place])
         return Listing(tuple(rows), kept + len(ours), len(ours), notes)
+
+    def count(self, wanted: Wanted) -> int:
+        """Return how many runs are asked for.
+
+        Raises:
+            StoreUnavailable: What was run here cannot be read.
+        """
+        return self.store.count(wanted) + sum(map(wanted.takes, self.recorded()[0]))
 
     def recorded(self) -> tuple[tuple[KeptRun, ...], tuple[str, ...]]:
         """Return the recorded runs, newest first, and what could not be read."""

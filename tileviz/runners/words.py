@@ -47,7 +47,9 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         facts = f"Counts differ from the prediction on line {lines}; the notes say why."
         state = "attention"
     unforeseen = sum(row["predicted"] is None for row in rows)
-    if unforeseen:
+    if unforeseen and unforeseen == len(rows):
+        facts = f"Nothing was predicted; {unforeseen} access{'es' * (unforeseen != 1)} counted."
+    elif unforeseen:
         facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
     if run["verified"] is None:
         return Statement("attention", "Ran without a fault; no reference to check against.", facts)
