@@ -81,6 +81,14 @@ PAGES: tuple[Page, ...] = (
         purpose="Any layout: the address of every element, the element at every address, what "
         "an operation makes of it, and its printed forms.",
     ),
+    Page(
+        "pages/8_Runs.py",
+        "Runs",
+        ":material/history:",
+        group="Review",
+        purpose="What was run in this installation and what was recorded on a GPU: found again, "
+        "named, opened, compared and downloaded.",
+    ),
 )
 
 
