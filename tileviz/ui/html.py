@@ -12,6 +12,7 @@ from tileviz.figures.tokens import IDLE, Theme
 from tileviz.studies.statement import GLYPHS
 
 _GLYPHS = {str(state): sign for state, sign in GLYPHS.items()} | {"neutral": "–"}
+_MARKDOWN = frozenset(r"\`*_{}[]()#+-.!~:$<>|&")
 _WORDS = {
     "ok": "Good",
     "attention": "Attention",
@@ -29,6 +30,18 @@ def text(value: object) -> str:
         '&lt;b&gt;'
     """
     return escape(str(value), quote=True)
+
+
+def literal(value: object) -> str:
+    """Return ``value`` as Markdown in which no character means anything.
+
+    Labels of controls are Markdown, and what stands in them may come from outside.
+
+    Example:
+        >>> print(literal("S[32:1] *now*"))
+        S\\[32\\:1\\] \\*now\\*
+    """
+    return "".join(f"\\{char}" if char in _MARKDOWN else char for char in str(value))
 
 
 def sentence(words: str) -> str:
