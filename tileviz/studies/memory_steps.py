@@ -1,13 +1,12 @@
 """What accesses cost, unfolded: which bank is asked for which words, which sectors are touched.
 
-Up to 4,096 instructions are counted here one at a time, and not by the functions that judge
-millions: the two agree, and a test holds them to it.
+Up to 512 different instructions are counted here one at a time, and not by the functions that
+judge millions: the two agree, and a test holds them to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from tileviz.memory import (
     BANK_BYTES,
     BANKS,
-    LANES,
     LINE_BYTES,
     SECTOR_BYTES,
     Accesses,
@@ -27,118 +25,26 @@ from tileviz.memory import (
 )
 from tileviz.studies.arithmetic import equals, listed, run_words, runs, shown, total
 from tileviz.studies.derivation import Bits, Rule, Step
+from tileviz.studies.lane_groups import (
+    Group,
+    asked_of,
+    groups_of,
+    pairs_agree,
+    passes_of,
+    shares_words,
+    width_of,
+)
 
 Ints = NDArray[np.int64]
 
-_MATRIX_ROW_BYTES = 16
-_MATRIX_LANES = {"x1": 8, "x2": 16, "x4": 32}
 _BANK_BITS = BANKS.bit_length() - 1
 # As many instructions are unfolded one by one; of more, the worst is, and the rest are counted.
 _EACH = 8
 # As many instructions are counted one by one, apart from the functions that judge millions.
 _ONE_BY_ONE = 1 << 12
+_DIFFERENT = 1 << 9
 # As many lanes that meet are shown bit by bit.
 _MET = 4
-
-
-@dataclass(frozen=True)
-class Group:
-    """Lanes of one instruction that are served together.
-
-    Attributes:
-        first: The first lane; likewise ``last``.
-        banks: Banks that are asked for a word.
-        bank: The busiest of them, -1 where no lane takes part.
-        passes: What that bank is asked for: distinct words, or lanes where words are not shared.
-        counts: What every bank is asked for, the different numbers, largest first.
-        lanes: Lanes that ask the busiest bank; likewise ``words``, the words they want.
-    """
-
-    first: int
-    last: int
-    banks: int
-    bank: int
-    passes: int
-    counts: tuple[int, ...]
-    lanes: tuple[int, ...]
-    words: tuple[int, ...]
-
-
-def width_of(accesses: Accesses) -> int:
-    """Return the bytes that one lane's address stands for."""
-    return _MATRIX_ROW_BYTES if "matrix" in accesses.op else accesses.bytes
-
-
-def shares_words(accesses: Accesses) -> bool:
-    """Return whether lanes that want one word are served together."""
-    return not accesses.op.startswith(("ldgsts", "atom"))
-
-
-def live_lanes(accesses: Accesses, row: int) -> NDArray[np.bool_]:
-    """Return which lanes of an instruction count; matrices take the addresses of the first ones."""
-    live = accesses.active[row]
-    if "matrix" in accesses.op:
-        used = _MATRIX_LANES.get(accesses.op.rpartition(".")[2], LANES)
-        return np.asarray(live & (np.arange(LANES) < used))
-    return np.asarray(live)
-
-
-def pairs_agree(accesses: Accesses, row: int) -> bool:
-    """Return whether the pair rule doubles the groups of an instruction.
-
-    Example:
-        >>> pairs = Accesses.of(16 * (np.arange(32) // 2), space="shared", op="ld", bytes=16)
-        >>> pairs_agree(pairs, 0), len(groups_of(pairs, 0))
-        (True, 2)
-    """
-    if accesses.op != "ld" or accesses.bytes < 8:
-        return False
-    lane, live, address = np.arange(LANES), accesses.active[row], accesses.addresses[row]
-    return any(
-        bool((~live | ~live[lane ^ apart] | (address == address[lane ^ apart])).all())
-        for apart in (1, 2)
-    )
-
-
-def groups_of(accesses: Accesses, row: int) -> tuple[Group, ...]:
-    """Return the groups of one instruction that have an active lane.
-
-    Example:
-        >>> column = Accesses.of(128 * np.arange(32), space="shared", op="ld", bytes=4)
-        >>> found, = groups_of(column, 0)
-        >>> found.bank, found.passes, found.counts, found.lanes[:3]
-        (0, 32, (32, 0), (0, 1, 2))
-    """
-    live = live_lanes(accesses, row)
-    size = group_lanes(accesses.op, accesses.bytes) * (2 if pairs_agree(accesses, row) else 1)
-    found = []
-    for first in range(0, LANES, size):
-        lanes = np.arange(first, first + size)
-        lanes = lanes[live[lanes]]
-        if lanes.size:
-            found.append(_group(accesses, row, first, first + size - 1, lanes))
-    return tuple(found)
-
-
-def _group(accesses: Accesses, row: int, first: int, last: int, lanes: Ints) -> Group:
-    """Count what each bank is asked for."""
-    each = max(width_of(accesses) // BANK_BYTES, 1)
-    words = (accesses.addresses[row, lanes] // BANK_BYTES)[:, None] + np.arange(each)
-    asked = np.unique(words) if shares_words(accesses) else words.ravel()
-    counts = np.bincount(asked % BANKS, minlength=BANKS)
-    bank = int(counts.argmax())
-    meet = (words % BANKS == bank).any(axis=1)
-    wanted = words[meet][words[meet] % BANKS == bank]
-    return Group(
-        first,
-        last,
-        int(np.count_nonzero(counts)),
-        bank,
-        int(counts.max()),
-        tuple(np.unique(counts)[::-1].tolist()),
-        tuple(lanes[meet].tolist()),
-        tuple(wanted.tolist()),
-    )
 
 
 def bank_rule(accesses: Accesses) -> Rule:
@@ -176,18 +82,18 @@ def _count_rows(
         every: Counts all of them, fast.
     """
     if accesses.executions > _ONE_BY_ONE:
-        counted: list[int] = every(accesses).tolist()
-        return counted
+        return _listed(every(accesses))
     keys = np.concatenate([accesses.addresses, accesses.active.astype(np.int64)], axis=1)
     _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) > _DIFFERENT:
+        return _listed(every(accesses))
     counts = np.array([count(accesses, row) for row in first.tolist()], dtype=np.int64)
-    spread: list[int] = counts[number.reshape(-1)].tolist() if len(counts) else []
-    return spread
+    return _listed(counts[number.reshape(-1)]) if len(counts) else []
 
 
-def passes_of(accesses: Accesses, row: int) -> int:
-    """Return the wavefronts of one instruction."""
-    return sum(group.passes for group in groups_of(accesses, row))
+def _listed(counts: Ints) -> list[int]:
+    found: list[int] = counts.tolist()
+    return found
 
 
 def wavefront_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
@@ -271,9 +177,35 @@ def _meeting_bits(group: Group) -> tuple[Bits, ...]:
     return (*rows, Bits("bank = word mod 32", group.bank, group.bank, 0, _BANK_BITS, (), places))
 
 
+def histogram_step(accesses: Accesses, each: str = "instruction") -> Step:
+    """Return what the banks are asked for by the group of lanes that needs the most passes.
+
+    Example:
+        >>> column = Accesses.of(16 * np.arange(32), space="shared", op="ld", bytes=4)
+        >>> step = histogram_step(column)
+        >>> step.text, step.arithmetic
+        ('Words asked of each bank by lanes 0 to 31: 24 banks none, 8 banks 4.', '8 · 4 = 32')
+    """
+    most = _count_rows(accesses, _worst_group, _n_way)
+    worst = int(np.argmax(most)) if most else 0
+    groups = groups_of(accesses, worst) if most else ()
+    if not groups:
+        return Step("No lane takes part.", "0")
+    group = max(groups, key=lambda one: one.passes)
+    what = "Words" if shares_words(accesses) else "Lanes"
+    many, counts = np.unique(asked_of(accesses, worst, group), return_counts=True)
+    pairs = list(zip(counts.tolist(), many.tolist(), strict=True))
+    said = [f"{banks} bank{'s' * (banks != 1)} {count or 'none'}" for banks, count in pairs]
+    where = "" if accesses.executions == 1 else f"{each} {worst}, "
+    text = f"{what} asked of each bank by {where}lanes {group.first} to {group.last}: "
+    terms = [f"{banks} · {count}" for banks, count in pairs if count]
+    result = sum(banks * count for banks, count in pairs)
+    return Step(f"{text}{', '.join(said)}.", equals(" + ".join(terms), result))
+
+
 def n_way_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
     """Return the way to the most passes that one group needs."""
-    most = _count_rows(accesses, _worst_group, lambda part: shared_wavefronts(part).n_way)
+    most = _count_rows(accesses, _worst_group, _n_way)
     found = sorted(set(most), reverse=True)
     where = int(np.argmax(most)) if most else 0
     text = f"The busiest group of all {each}s; the first is in {each} {where}."
@@ -281,6 +213,10 @@ def n_way_steps(accesses: Accesses, each: str = "instruction") -> list[Step]:
     steps = _instruction_steps(accesses, where, name, True) if most else []
     steps = [step for step in steps if step.arithmetic.startswith("max")]
     return [*steps, Step(text, equals(f"max({listed(found, 32) or '0'})", max(most, default=0)))]
+
+
+def _n_way(accesses: Accesses) -> Ints:
+    return shared_wavefronts(accesses).n_way
 
 
 def _worst_group(accesses: Accesses, row: int) -> int:

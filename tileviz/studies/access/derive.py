@@ -21,11 +21,11 @@ from tileviz.studies.access.tile import Tile
 from tileviz.studies.address_steps import address_steps, bank_steps
 from tileviz.studies.arithmetic import equals, shown, total
 from tileviz.studies.derivation import Derivation, Family, Numbers, Parameter, Step
+from tileviz.studies.lane_groups import groups_of
 from tileviz.studies.memory_steps import (
     block_steps,
     cost_steps,
     fewest_steps,
-    groups_of,
     n_way_steps,
     rule_of,
     used_steps,
