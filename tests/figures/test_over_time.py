@@ -93,4 +93,4 @@ def test_bars_are_costs_and_the_shown_one_stands_out(theme: Theme) -> None:
 
 def test_bars_of_a_single_execution_are_drawn() -> None:
     figure = cost_bars(_sample([4]), 0, LIGHT)
-    assert figure.layout.xaxis.ticktext == ("0",)
+    assert figure.layout.xaxis.ticktext == ("1",)

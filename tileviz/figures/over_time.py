@@ -143,7 +143,7 @@ def cost_bars(sample: Executions, shown: int, theme: Theme) -> go.Figure:
         "x": np.arange(sample.stops),
         "y": sample.cost,
         "marker": {"color": colours, "line": {"width": 0}},
-        "customdata": np.stack([sample.number, sample.ideal], axis=1),
+        "customdata": np.stack([sample.number + 1, sample.ideal], axis=1),
         "hovertemplate": "execution %{customdata[0]}<br>"
         f"%{{y}} {unit}, ideal %{{customdata[1]}}<extra></extra>",
         "selected": {"marker": {"opacity": 1}},
@@ -157,7 +157,7 @@ def cost_bars(sample: Executions, shown: int, theme: Theme) -> go.Figure:
         "line": {"color": theme.strong, "width": 1.5, "dash": "dot", "shape": "hvh"},
         "hoverinfo": "skip",
     }
-    layout = plain_layout(theme, _TIME_HEIGHT, {"l": 34, "r": 3, "t": 6, "b": 24})
+    layout = plain_layout(theme, _TIME_HEIGHT, {"l": 34, "r": 16, "t": 6, "b": 24})
     ends = [0, sample.stops - 1] if sample.stops > 1 else [0]
     top = int(max(sample.cost.max(initial=1), sample.ideal.max(initial=1)))
     layout |= {
@@ -167,7 +167,7 @@ def cost_bars(sample: Executions, shown: int, theme: Theme) -> go.Figure:
             theme,
             range=[-0.5, sample.stops - 0.5],
             tickvals=ends,
-            ticktext=[f"{int(sample.number[at]):,}" for at in ends],
+            ticktext=[f"{int(sample.number[at]) + 1:,}" for at in ends],
         ),
         "yaxis": plain_axis(theme, range=[0, top * 1.06], tickvals=[0, top]),
     }

@@ -82,6 +82,15 @@ PAGES: tuple[Page, ...] = (
         "an operation makes of it, and its printed forms.",
     ),
     Page(
+        "pages/6_Kernel_lab.py",
+        "Kernel lab",
+        ":material/science:",
+        group="Studies",
+        study="kernel",
+        purpose="Your own CUDA: wavefronts, sectors, races and faults of every line, each access "
+        "lane by lane and over time, in the emulator.",
+    ),
+    Page(
         "pages/8_Runs.py",
         "Runs",
         ":material/history:",

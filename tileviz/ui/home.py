@@ -15,8 +15,12 @@ from tileviz.figures.broadcast import thumbnail as broadcast_thumbnail
 from tileviz.figures.layouts import thumbnail as layout_thumbnail
 from tileviz.figures.permute import thumbnail
 from tileviz.figures.schedule import thumbnail as order_thumbnail
+from tileviz.figures.source_map import thumbnail as source_thumbnail
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.broadcast.design import BroadcastDesign
+from tileviz.studies.kernel.design import KernelDesign
+from tileviz.studies.kernel.explain import launch
+from tileviz.studies.kernel.plan import plan as plan_kernel
 from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.design import PermuteDesign
@@ -141,6 +145,13 @@ def _access_summary(preset: Preset) -> Summary:
     return Summary(access_thumbnail(shown), access_number(design))
 
 
+def _kernel_summary(preset: Preset) -> Summary:
+    design = preset.design
+    assert isinstance(design, KernelDesign)
+    # Nothing is known of an own kernel before it runs; its text and launch are.
+    return Summary(source_thumbnail(design.source), launch(plan_kernel(design)))
+
+
 # What Home shows of each study; a further study is one line here.
 _SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
     "permute": _permute_summary,
@@ -148,4 +159,5 @@ _SUMMARIES: dict[str, Callable[[Preset], Summary]] = {
     "access": _access_summary,
     "layout": _layout_summary,
     "broadcast": _broadcast_summary,
+    "kernel": _kernel_summary,
 }

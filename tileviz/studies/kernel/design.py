@@ -16,6 +16,7 @@ from tileviz.studies.design import MAX_RANK, Design
 MAX_SOURCE = 1 << 16
 MAX_PARAMETERS = 64
 MAX_BUFFER_ELEMENTS = 1 << 28
+MAX_THREADS = 1024
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _SCALARS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 _FLOATS = ("float32", "float64")
@@ -144,10 +145,9 @@ class KernelDesign(Design):
     @field_validator("block")
     @classmethod
     def _block(cls, block: tuple[int, int, int]) -> tuple[int, int, int]:
-        if min(block) < 1 or block[2] > 64 or math.prod(block) > 1024:
-            raise DesignError(
-                "", "must be 1 or more, z at most 64, 1024 threads in all", list(block)
-            )
+        if min(block) < 1 or block[2] > 64 or math.prod(block) > MAX_THREADS:
+            message = f"must be 1 or more, z at most 64, {MAX_THREADS} threads in all"
+            raise DesignError("", message, list(block))
         return block
 
     @field_validator("source")

@@ -1,0 +1,1 @@
+"""The Kernel lab page."""
