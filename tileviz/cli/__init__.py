@@ -5,7 +5,7 @@ from typing import cast
 
 from typer import BadParameter
 
-from tileviz.cli import comparing, designs, exploring, machine, recording, teaching
+from tileviz.cli import comparing, designs, exploring, history, machine, recording, teaching
 from tileviz.cli.shell import BAD_INPUT, app, print_json, read_design
 from tileviz.errors import DesignError
 
@@ -14,6 +14,7 @@ __all__ = [
     "comparing",
     "designs",
     "exploring",
+    "history",
     "machine",
     "main",
     "read_design",
