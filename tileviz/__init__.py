@@ -24,6 +24,7 @@ _HOMES = {
     "compare": "tileviz.comparing",
     "parse_layout": "tileviz.layouts",
     "design": "tileviz.api",
+    "explain": "tileviz.api",
     "kernel": "tileviz.api",
     "plan": "tileviz.api",
     "run": "tileviz.api",

@@ -15,6 +15,7 @@ from tileviz.studies.registry import STUDIES, make_design, study_of
 if TYPE_CHECKING:
     from tileviz.cuda.kernel import Kernel
     from tileviz.runners import Run
+    from tileviz.studies.derivation import Numbers
 
 On = Literal["auto", "emulator", "gpu"]
 
@@ -44,6 +45,39 @@ def plan(of: Design) -> Any:
         2
     """
     return study_of(of).plan(of)
+
+
+def explain(of: Design | Run) -> Numbers:
+    """Return every number of a design's plan, or of a run, each with its arithmetic.
+
+    Args:
+        of: A design, or a run of ``run``.
+
+    Raises:
+        DesignError: The design has a fault that only its plan finds.
+
+    Example:
+        >>> both = explain(design(study="access", bytes=4, addresses=[0, 128])).find("wavefronts")
+        >>> print(both)
+        wavefronts = 2
+          1. 4 bytes a lane: 32 lanes are served together.
+               128 / 4 = 32
+          2. This instruction: 1 bank is asked, bank 0 for 2 words by lanes 0, 1.
+               max(2, 0) = 2
+               lane 0: word        000000  0
+               lane 1: word        100000  32
+               bank = word mod 32   00000  0
+        Rule: Lanes are served in groups. A bank delivers one 4-byte word a pass, so a group takes
+        as many passes as its busiest bank is asked for distinct words; passes of the groups add
+        up. (measured on sm_80, 86, 89, 110, 120 and 121)
+    """
+    if not isinstance(of, Design):
+        from tileviz.runners.derive import numbers as of_run
+
+        return of_run(of)
+    derive, planned = study_of(of).derive, plan(of)
+    found: Numbers = derive.numbers(planned)
+    return found + derive.further(planned) if hasattr(derive, "further") else found
 
 
 def kernel(of: Design) -> Kernel:

@@ -5,7 +5,16 @@ from typing import cast
 
 from typer import BadParameter
 
-from tileviz.cli import comparing, designs, exploring, history, machine, recording, teaching
+from tileviz.cli import (
+    comparing,
+    designs,
+    explaining,
+    exploring,
+    history,
+    machine,
+    recording,
+    teaching,
+)
 from tileviz.cli.shell import BAD_INPUT, app, print_json, read_design
 from tileviz.errors import DesignError
 
@@ -13,6 +22,7 @@ __all__ = [
     "app",
     "comparing",
     "designs",
+    "explaining",
     "exploring",
     "history",
     "machine",

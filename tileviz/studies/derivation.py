@@ -19,6 +19,8 @@ from tileviz.studies.arithmetic import Number, shown
 
 _HOLE = re.compile(r"\{(\w+)\}")
 _MANY = 12
+# The unit of shares of a whole.
+SHARE = "share"
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,23 @@ class Bits:
         return {"label": self.label, "value": self.value, "bits": digits, "low": self.low}
 
 
+def bit_lines(rows: Sequence[Bits]) -> list[str]:
+    """Return rows of bits as lines of text, places below each other.
+
+    Example:
+        >>> for line in bit_lines([Bits("word", 9, 9, 0, 6), Bits("bank", 9, 9, 0, 5)]): print(line)
+        word  001001  9
+        bank   01001  9
+    """
+    name = max((len(row.label) for row in rows), default=0)
+    high = max((row.high for row in rows), default=0)
+    places = [f"{row.to_json()['bits']:>{high - row.low}}{' ' * row.low}" for row in rows]
+    return [
+        f"{row.label:<{name}}  {place}  {row.value}"
+        for row, place in zip(rows, places, strict=True)
+    ]
+
+
 @dataclass(frozen=True)
 class Step:
     """One step on the way to a number.
@@ -81,6 +100,19 @@ class Rule:
     text: str
     evidence: Evidence
 
+    @property
+    def standing(self) -> str:
+        """How well it is known, in words.
+
+        Example:
+            >>> Rule("", Evidence("derived", "by counting")).standing
+            'derived: by counting'
+            >>> Rule("", Evidence("measured", "measured on sm_80")).standing
+            'measured on sm_80'
+        """
+        confidence, source = self.evidence.confidence, self.evidence.source
+        return source if source.startswith(confidence) else f"{confidence}: {source}"
+
     def to_json(self) -> dict[str, Any]:
         """Return the rule as an object."""
         confidence, source = self.evidence.confidence, self.evidence.source
@@ -96,7 +128,7 @@ class Derivation:
         group: The part of the page it stands in.
         label: What it is, in the page's words.
         value: The number; a truth value where a page says yes or no.
-        unit: Its unit, "" for none.
+        unit: Its unit, "" for none; ``share`` for a share of a whole.
         work: Makes the steps when they are asked for.
         rule: The rule of the hardware behind it, or None.
 
@@ -121,9 +153,26 @@ class Derivation:
         return tuple(self.work())
 
     @property
+    def amount(self) -> str:
+        """The value with its unit; a share as a percentage, too."""
+        if self.unit == SHARE:
+            return f"{shown(self.value)} ({100 * float(self.value):.1f}%)"
+        return f"{shown(self.value)} {self.unit}".rstrip()
+
+    @property
     def title(self) -> str:
         """The number in one line: what it is, and its value with unit."""
-        return f"{self.label} = {shown(self.value)} {self.unit}".rstrip()
+        return f"{self.label} = {self.amount}"
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for at, step in enumerate(self.steps, start=1):
+            lines.append(f"{at:>3}. {step.text}")
+            lines += [f"       {step.arithmetic}"] if step.arithmetic else []
+            lines += [f"       {line}" for line in bit_lines(step.bits)]
+        if self.rule is not None:
+            lines.append(f"Rule: {self.rule.text} ({self.rule.standing})")
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, Any]:
         """Return the derivation as an object, its steps included."""
@@ -259,6 +308,16 @@ class Numbers:
         near = [known for known in names if name.rpartition(".")[2] in known] or names
         listed = ", ".join(near[:_MANY]) + (", ..." if len(near) > _MANY else "")
         raise DesignError("number", f"no such number; there are {listed}", name[:80])
+
+    def __str__(self) -> str:
+        lines, group = [], ""
+        for one in self.derivations:
+            lines += [one.group] if one.group != group else []
+            lines.append(f"  {one.title}  [{one.name}]")
+            group = one.group
+        lines += ["Any index"] if self.families else []
+        lines += [f"  {family.label}  [{family.template}]" for family in self.families]
+        return "\n".join(lines)
 
     def __add__(self, other: Numbers) -> Numbers:
         return Numbers(self.derivations + other.derivations, self.families + other.families)

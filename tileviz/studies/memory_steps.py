@@ -159,6 +159,8 @@ def _instruction_steps(accesses: Accesses, row: int, name: str, with_bits: bool)
         asked = f"{group.banks} bank{'s are' if group.banks != 1 else ' is'} asked"
         by = f"by lane{'s' * (len(group.lanes) != 1)} {listed(group.lanes)}"
         text = f"{name}{lanes}: {asked}, bank {group.bank} for {many} {by}."
+        if group.passes == 1:
+            text = f"{name}{lanes}: {asked}, each for one {what}."
         bits = _meeting_bits(group) if with_bits and group.passes > 1 else ()
         with_bits = with_bits and not bits
         steps.append(Step(text, equals(f"max({listed(group.counts, 32)})", group.passes), bits))

@@ -17,7 +17,7 @@ from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.general import General
 from tileviz.studies.broadcast.ours import THREADS, Ours
 from tileviz.studies.broadcast.plan import BroadcastPlan, bytes_moved
-from tileviz.studies.derivation import Derivation, Family, Numbers, Parameter, Step
+from tileviz.studies.derivation import SHARE, Derivation, Family, Numbers, Parameter, Step
 
 __all__ = ["numbers"]
 
@@ -62,9 +62,14 @@ def _made(
 
 
 def _later(
-    name: str, group: str, label: str, value: Number | str, work: Callable[[], Steps]
+    name: str,
+    group: str,
+    label: str,
+    value: Number | str,
+    work: Callable[[], Steps],
+    unit: str = "",
 ) -> Derivation:
-    return Derivation(name, group, label, value, "", work)
+    return Derivation(name, group, label, value, unit, work)
 
 
 # -- axes and decision -----------------------------------------------------------------------------
@@ -139,7 +144,7 @@ def _launch(plan: BroadcastPlan, launch: Launch) -> list[Derivation]:
     if use is not None and slots is not None:
         extents = (*launch.grid, *launch.block, launch.serial)
         sizes = [extent for extent in extents if isinstance(extent, int)]
-        found.append(_made("cinn.lane_use", _CINN, "share of lanes used", use, "",
+        found.append(_made("cinn.lane_use", _CINN, "share of lanes used", use, SHARE,
             Step("Launched pairs of thread and step: grid, block, steps.",
                  equals(product(sizes), slots)),
             Step("Elements over that.", equals(f"{shown(plan.design.elements)} / {shown(slots)}",
@@ -198,7 +203,7 @@ def _use(prefix: str, group: str, useful: int, launched: Sequence[int]) -> Deriv
     slots = 1
     for extent in launched:
         slots *= extent
-    return _made(f"{prefix}.lane_use", group, "share of lanes used", useful / slots, "",
+    return _made(f"{prefix}.lane_use", group, "share of lanes used", useful / slots, SHARE,
         Step("Launched places: blocks, threads, steps.", equals(product(launched), slots)),
         Step("Useful ones over that.", equals(f"{shown(useful)} / {shown(slots)}",
                                               useful / slots)))  # fmt: skip
@@ -260,6 +265,7 @@ def _finder(channels: int) -> list[Family]:
             label,
             one.lane_use,
             partial(_use_steps, channels, one),
+            SHARE,
         )
 
     def loads(K: str) -> Derivation:
@@ -354,7 +360,7 @@ def _bandwidth(design: BroadcastDesign) -> list[Derivation]:
                 _BANDWIDTH,
                 f"{label}: share",
                 rate / V100_GB_PER_S,
-                "",
+                SHARE,
                 count,
                 share,
             ),

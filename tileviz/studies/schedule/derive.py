@@ -9,7 +9,15 @@ import numpy as np
 
 from tileviz.memory import Evidence
 from tileviz.studies.arithmetic import Number, equals, shown, total
-from tileviz.studies.derivation import Derivation, Family, Numbers, Parameter, Rule, Step
+from tileviz.studies.derivation import (
+    SHARE,
+    Derivation,
+    Family,
+    Numbers,
+    Parameter,
+    Rule,
+    Step,
+)
 from tileviz.studies.schedule.footprint_steps import footprint_steps
 from tileviz.studies.schedule.grid import Ints
 from tileviz.studies.schedule.metrics import Metrics
@@ -45,7 +53,7 @@ def numbers(plan: SchedulePlan) -> Numbers:
         >>> found.find("metrics.wave_footprint_bytes.7").steps[-1].arithmetic
         '(7 · 128 + 6 · 256) · 16,384 · 16 / 8 = 79,691,776'
     """
-    listed = [*_grid(plan), *_metrics("metrics", _MODEL, plan.metrics), *_coverage(plan)]
+    listed = [*_grid(plan), *_coverage(plan), *_metrics("metrics", _MODEL, plan.metrics)]
     if plan.design.policy != "row_major":
         listed += _metrics("row_major", _ROW_MAJOR, plan.baseline)
     return Numbers(tuple(listed), _families(plan))
@@ -219,7 +227,7 @@ def _metrics(prefix: str, group: str, metrics: Metrics) -> list[Derivation]:
     if missed is not None:
         rate, lost = partial(_rate_steps, metrics), partial(_miss_steps, metrics)
         size = missed.missed_bytes
-        found.append(made("l2_hit_rate", "L2 hit rate", missed.hit_rate, "", rate, True))
+        found.append(made("l2_hit_rate", "L2 hit rate", missed.hit_rate, SHARE, rate, True))
         found.append(made("miss_bytes", "missed in L2", size, "bytes", lost, True))
     once, read = metrics.operand_bytes, metrics.read_bytes
     found += [
@@ -227,7 +235,7 @@ def _metrics(prefix: str, group: str, metrics: Metrics) -> list[Derivation]:
         made("read_bytes", "read by all workers", read, "bytes", partial(_read_steps, metrics)),
         made("balance", "balance", metrics.balance, "", partial(_balance_steps, metrics)),
         made("waves", "waves", metrics.schedule.waves, "", partial(_wave_steps, metrics.schedule)),
-        made("padding", "padding", metrics.padding, "", partial(_padding_steps, metrics)),
+        made("padding", "padding", metrics.padding, SHARE, partial(_padding_steps, metrics)),
     ]
     mean = figures["mean_wave_footprint_bytes"] or 0
     work = partial(_mean_steps, metrics)
