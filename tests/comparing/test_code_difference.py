@@ -50,10 +50,21 @@ def test_only_the_words_that_differ_are_marked() -> None:
     assert [piece for piece, marked in pair.right.pieces if marked] == [" + 1"]
 
 
-def test_lines_that_are_not_alike_stand_apart() -> None:
-    found = differences("for (int i = 0; i < n; ++i)", "__syncwarp();")
-    assert (found.changed, found.only_left, found.only_right) == (0, 1, 1)
-    assert found.said == "1 only on the left, 1 only on the right."
+def test_lines_that_are_not_alike_have_no_marks_inside() -> None:
+    found = differences("for (int i = 0; i < n; ++i)", "__syncwarp();\nreturn;")
+    assert (found.changed, found.only_left, found.only_right) == (1, 0, 1)
+    assert found.said == "1 line changed, 1 only on the right."
+    for line in (found.stretches[0].pairs[0].left, found.stretches[0].pairs[0].right):
+        assert line is not None
+        assert not any(marked for _, marked in line.pieces)
+
+
+def test_a_line_that_moved_into_a_loop_stands_beside_itself() -> None:
+    left = "load();\nstore();\n"
+    right = "for (;;) {\n    load();\n    store();\n}\n"
+    pairs = [pair for part in differences(left, right).stretches for pair in part.pairs]
+    assert [pair.change for pair in pairs] == ["right", "changed", "changed", "right"]
+    assert _text(pairs[1].left).strip() == _text(pairs[1].right).strip() == "load();"
 
 
 def test_the_longest_texts_are_cut_and_said_so() -> None:

@@ -109,7 +109,7 @@ def test_what_the_tactic_takes_is_better() -> None:
     assert found.statement.sentence == (
         "Right is better: it is taken by CINN's tactic, C = 33 is declined."
     )
-    assert "They do different work: elements 827,904 and 1,605,632." in found.statement.facts
+    assert "Not the same work: elements 827,904 and 1,605,632." in found.statement.facts
     assert "loads of a value 4 against 1" in found.statement.facts
 
 
@@ -127,7 +127,7 @@ def test_other_work_is_compared_by_what_is_relative() -> None:
     found = compare(design_of("banks-padding-33"), design_of("banks-ldmatrix-64x64"))
     assert found.statement.sentence == "Left is better: 1 times the ideal against 8 (−88%)."
     assert row(found, "cost").better is None
-    assert "They do different work: op ld and ldmatrix.x4" in found.statement.facts
+    assert "Not the same work: op ld and ldmatrix.x4" in found.statement.facts
 
 
 def test_orders_of_two_products_do_not_compare() -> None:

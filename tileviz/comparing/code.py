@@ -20,8 +20,10 @@ _CONTEXT = 3
 # A shorter equal run is not worth folding.
 _LEAST_FOLDED = 4
 # Below this share of equal words two lines are not versions of each other.
-_ALIKE = 0.4
+_ALIKE = 0.5
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
+
+NO_CUDA = "this study generates no CUDA"
 
 Change = Literal["same", "changed", "left", "right"]
 # A piece of a line, and whether the other line has something else there.
@@ -132,7 +134,7 @@ def code_of(design: Design, plan: Any) -> Code:
     """
     study = study_of(design)
     if not study.runnable:
-        return Code("", "this study generates no CUDA")
+        return Code("", NO_CUDA)
     try:
         return Code(study.kernel(plan).source)
     except NotRunnable as error:
@@ -167,17 +169,14 @@ _COUNTED: tuple[Change, ...] = ("changed", "left", "right")
 
 
 def _pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[LinePair]:
-    """Yield what stands side by side."""
+    """Yield what stands side by side; lines are aligned without their indentation."""
     exact = max(len(left), len(right)) <= _EXACT_LINES
-    matcher = SequenceMatcher(None, left, right, autojunk=not exact)
-    for tag, first, first_end, second, second_end in matcher.get_opcodes():
-        if tag == "equal":
-            for one, two in zip(range(first, first_end), range(second, second_end), strict=True):
-                yield LinePair("same", _whole(one, left[one]), _whole(two, right[two]))
-            continue
+    keys = [[" ".join(line.split()) for line in lines] for lines in (left, right)]
+    matcher = SequenceMatcher(None, keys[0], keys[1], autojunk=not exact)
+    for _, first, first_end, second, second_end in matcher.get_opcodes():
         together = min(first_end - first, second_end - second)
         for step in range(together):
-            yield from _changed(first + step, left, second + step, right)
+            yield _pair(first + step, left, second + step, right)
         for one in range(first + together, first_end):
             yield LinePair("left", _whole(one, left[one]), None)
         for two in range(second + together, second_end):
@@ -192,21 +191,24 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_COLUMNS else f"{text[:MAX_COLUMNS]}…"
 
 
-def _changed(one: int, left: Sequence[str], two: int, right: Sequence[str]) -> Iterator[LinePair]:
-    """Yield two lines that stand at the same place: one pair where they are alike."""
+def _pair(one: int, left: Sequence[str], two: int, right: Sequence[str]) -> LinePair:
+    """Return two lines that stand at the same place, their words marked where they are alike."""
+    whole = _whole(one, left[one]), _whole(two, right[two])
+    if left[one] == right[two]:
+        return LinePair("same", *whole)
     words = [_WORD.findall(_cut(text)) for text in (left[one], right[two])]
     matcher = SequenceMatcher(None, words[0], words[1], autojunk=False)
     if matcher.ratio() < _ALIKE:
-        yield LinePair("left", _whole(one, left[one]), None)
-        yield LinePair("right", None, _whole(two, right[two]))
-        return
+        return LinePair("changed", *whole)
     sides: tuple[list[Piece], list[Piece]] = ([], [])
     for tag, first, first_end, second, second_end in matcher.get_opcodes():
         ends = ((first, first_end), (second, second_end))
         for side, own, (start, end) in zip(sides, words, ends, strict=True):
             if end > start:
-                side.append(("".join(own[start:end]), tag != "equal"))
-    yield LinePair("changed", Line(one + 1, tuple(sides[0])), Line(two + 1, tuple(sides[1])))
+                piece = "".join(own[start:end])
+                # Indentation stands out enough as it is.
+                side.append((piece, tag != "equal" and not piece.isspace()))
+    return LinePair("changed", Line(one + 1, tuple(sides[0])), Line(two + 1, tuple(sides[1])))
 
 
 def _stretches(pairs: Sequence[LinePair]) -> Iterator[Stretch]:

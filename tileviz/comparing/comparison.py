@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from tileviz.comparing.inputs import Field, fields_of
-from tileviz.comparing.measures import Row
+from tileviz.comparing.measures import Row, Side
 from tileviz.comparing.registry import NUMBERS, StudyNumbers
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
@@ -160,28 +161,40 @@ def _verdict(
     facts = " ".join(_facts(numbers, left, right, rows))
     if all(field.same for field in fields):
         return "equal", Statement("ok", "Equal: both sides are the same design.", "")
+    better, said = decided(rows, names)
+    if better in ("equal", "open"):
+        return _no_winner(numbers, left, right, rows, facts)
+    return better, Statement("attention" if better == "each" else "ok", said, facts)
+
+
+def decided(rows: Sequence[Row], names: tuple[str, str]) -> tuple[Better, str]:
+    """Return which side the deciding numbers call better, and the sentence that says so.
+
+    Args:
+        rows: Numbers of both, the weightiest first.
+        names: What both are called.
+
+    Returns:
+        ``equal`` with no sentence where none of them differs, ``open`` where none decides.
+    """
     deciding = [row for row in rows if row.measure.decides]
     wins = {side: [row for row in deciding if row.better == side] for side in ("left", "right")}
+    sides: tuple[tuple[Side, str], ...] = (("left", names[0]), ("right", names[1]))
     if wins["left"] and wins["right"]:
-        halves = [
-            f"{_quoted(name)}: {_clauses(wins[side][:1], names)}"
-            for side, name in zip(("left", "right"), names, strict=True)
-        ]
-        sentence = f"Each is better at something. {'; '.join(halves)}."
-        return "each", Statement("attention", sentence, facts)
-    for side, name in zip(("left", "right"), names, strict=True):
+        halves = [f"{_quoted(name)}: {_clauses(wins[side][:1], names)}" for side, name in sides]
+        return "each", f"Each is better at something. {'; '.join(halves)}."
+    for side, name in sides:
         if wins[side]:
             said = _clauses(wins[side][:_MAX_CLAUSES], names)
-            better: Better = "left" if side == "left" else "right"
-            return better, Statement("ok", f"{_quoted(name)} is better: {said}.", facts)
-    return _no_winner(numbers, left, right, deciding, facts)
+            return side, f"{_quoted(name)} is better: {said}."
+    return ("equal" if deciding else "open"), ""
 
 
 def _no_winner(
     numbers: StudyNumbers | None,
     left: Compared,
     right: Compared,
-    deciding: list[Row],
+    rows: Sequence[Row],
     facts: str,
 ) -> tuple[Better, Statement]:
     """Say that no deciding number differs, or that there is none."""
@@ -190,12 +203,18 @@ def _no_winner(
         equal = own.startswith("Equal")
         state: State = "ok" if equal else "attention"
         return ("equal" if equal else "open"), Statement(state, own, facts)
-    shown = [row for row in deciding if isinstance(row.left, (int, float))]
+    said = equals(rows)
+    if not said:
+        return "open", Statement("attention", "Open: no number here says which is better.", facts)
+    return "equal", Statement("ok", said, facts)
+
+
+def equals(rows: Sequence[Row]) -> str:
+    """Return what is said where no deciding number differs; "" where there is none."""
+    shown = [row for row in rows if row.measure.decides and isinstance(row.left, (int, float))]
     # A count of what is wrong, 0 on both sides, says less than what is paid.
     plain = [row for row in shown if row.left and not isinstance(row.left, bool)] or shown
-    if not plain:
-        return "open", Statement("attention", "Open: no number here says which is better.", facts)
-    return "equal", Statement("ok", f"Equal: {_each(plain[0])}.", facts)
+    return f"Equal: {_each(plain[0])}." if plain else ""
 
 
 def _each(row: Row) -> str:
@@ -224,7 +243,7 @@ def _facts(
         if one != two
     ]
     if other:
-        found.append(f"They do different work: {', '.join(other)}.")
+        found.append(f"Not the same work: {', '.join(other)}.")
     found += numbers.remarks(left.plan, right.plan)
     others = [
         f"{row.measure.label} {row.measure.text(row.left)} against {row.measure.text(row.right)}"
@@ -242,7 +261,7 @@ def _plain(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def _clauses(rows: list[Row], names: tuple[str, str]) -> str:
+def _clauses(rows: Sequence[Row], names: tuple[str, str]) -> str:
     return "; ".join(row.said(names) for row in rows)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from tileviz.ui import html
-from tileviz.ui.state import Kept, PageState, outruns, remembered
+from tileviz.ui.state import Kept, Problems, outruns, remembered
 
 _MAX_FAULTS = 3
 S = TypeVar("S", bound=Kept)
@@ -41,6 +41,22 @@ class Editors(Protocol):
 
     def design_row(self) -> None:
         """Draw the controls."""
+
+
+class Faulty(Protocol):
+    """What a page says of its faults; see `tileviz.ui.state.PageState`."""
+
+    @property
+    def problems(self) -> Problems:
+        """What is wrong with the form, or with the link it came from."""
+
+    @property
+    def from_link(self) -> bool:
+        """Whether the form is still as its link gave it."""
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether something else is drawn, because a link held no design at all."""
 
 
 def _nothing_further() -> None:
@@ -82,9 +98,7 @@ def settle(
     return current
 
 
-def show_faults(
-    current: PageState[Any, Any], label: Callable[[str], str], demo: str = "The demo"
-) -> None:
+def show_faults(current: Faulty, label: Callable[[str], str], demo: str = "The demo") -> None:
     """Name every fault, between the design row and the verdict.
 
     Args:

@@ -91,6 +91,14 @@ PAGES: tuple[Page, ...] = (
         "lane by lane and over time, in the emulator.",
     ),
     Page(
+        "pages/7_Compare.py",
+        "Compare",
+        ":material/compare_arrows:",
+        group="Review",
+        purpose="Two designs of one study side by side: which is better and by how much, what "
+        "differs, pictures on one scale, the CUDA of both, one run, and one link.",
+    ),
+    Page(
         "pages/8_Runs.py",
         "Runs",
         ":material/history:",

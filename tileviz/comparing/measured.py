@@ -1,0 +1,182 @@
+"""What was measured of two designs, beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tileviz.comparing.comparison import decided, equals
+from tileviz.comparing.measures import Direction, Measure, Row, Value
+from tileviz.runners.words import gpu_lines, named_accesses, run_statement
+from tileviz.studies.statement import State, Statement
+
+if TYPE_CHECKING:
+    from tileviz.cuda.kernel import Kernel
+    from tileviz.runners.compare import AccessRow
+    from tileviz.runners.results import Run
+
+_MAX_PROBLEMS = 8
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is kept of a run: everything shown, nothing bulky.
+
+    Attributes:
+        where: Runner, device, architecture and compiler.
+        verified: Whether every output element is right; None without a reference.
+        statement: The verdict on correctness.
+        accesses: Every source line that accesses memory.
+        whole: Whether every block was traced, of the design itself and not of a smaller one.
+        registers: Registers a thread, None where unknown; likewise the rest.
+        shared_bytes: Shared memory a block.
+        spill_bytes: Bytes spilled.
+        median_us: Time on a GPU.
+        lines: Notes on the run.
+    """
+
+    where: str
+    verified: bool | None
+    statement: Statement
+    accesses: tuple[AccessRow, ...]
+    whole: bool
+    registers: int | None = None
+    shared_bytes: int | None = None
+    spill_bytes: int | None = None
+    median_us: float | None = None
+    lines: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, run: Run, kernel: Kernel | None = None, note: str = "") -> Measured:
+        """Return what is kept of ``run``.
+
+        Args:
+            run: The run.
+            kernel: What ran; gives each access its own text.
+            note: What ran instead of the design, "" where it ran itself.
+        """
+        info, used, timing = run.runner, run.resources, run.timing
+        lines = [problem.message for problem in run.problems[:_MAX_PROBLEMS]]
+        lines += [*gpu_lines(run.to_json()), *([note] if note else [])]
+        return cls(
+            where=", ".join(part for part in (info.device, info.arch, info.compiler) if part),
+            verified=run.verified,
+            statement=run_statement(run),
+            accesses=named_accesses(run.accesses, kernel),
+            whole=run.traced_blocks is None and not run.note and not note,
+            registers=None if used is None else used.registers,
+            shared_bytes=None if used is None else used.shared_bytes,
+            spill_bytes=None if used is None else used.spill_bytes,
+            median_us=timing.median_us if timing is not None and timing.resolved else None,
+            lines=tuple(lines),
+        )
+
+    def total(self, space: str, what: str) -> int | None:
+        """Return a count over all accesses to a space, None where there are none."""
+        counts = [getattr(row.measured, what) or 0 for row in self.accesses if row.space == space]
+        return sum(counts) if counts else None
+
+
+@dataclass(frozen=True)
+class AccessPair:
+    """An access of each run that do the same kind of thing, or one alone."""
+
+    left: AccessRow | None
+    right: AccessRow | None
+
+
+def measured_rows(left: Measured, right: Measured, same_work: bool) -> tuple[Row, ...]:
+    """Return the numbers of both runs.
+
+    Args:
+        left: One run.
+        right: The other.
+        same_work: Whether totals compare, because both designs do the same.
+    """
+    totals = same_work and left.whole and right.whole
+    rows = []
+    for measure in _measures(totals):
+        values = measure.of(left), measure.of(right)
+        if values != (None, None):
+            rows.append(Row.of(measure, *values))
+    return tuple(rows)
+
+
+def measured_statement(rows: Sequence[Row], names: tuple[str, str]) -> Statement:
+    """Return what two runs say together, in one sentence."""
+    better, said = decided(rows, names)
+    wrong = [name for name, value in zip(names, _verified(rows), strict=True) if value is False]
+    state: State = "error" if wrong else "attention" if better == "each" else "ok"
+    sentence = said or equals(rows) or "Neither run has a number to decide by."
+    return Statement(state, f"Measured. {sentence}", "")
+
+
+def _verified(rows: Sequence[Row]) -> tuple[Value, Value]:
+    found = next((row for row in rows if row.measure.key == "verified"), None)
+    return (None, None) if found is None else (found.left, found.right)
+
+
+def _measures(totals: bool) -> tuple[Measure, ...]:
+    def total(space: str, what: str) -> Callable[[Measured], Value]:
+        return lambda run: run.total(space, what)
+
+    def ratio(space: str, what: str) -> Callable[[Measured], Value]:
+        def of(run: Measured) -> Value:
+            cost, ideal = run.total(space, what), run.total(space, "ideal")
+            return None if cost is None or not ideal else cost / ideal
+
+        return of
+
+    wavefronts, sectors = ("wavefront", "wavefronts"), ("sector", "sectors")
+    times = ("times the ideal", "times the ideal")
+    fewer: Direction = "lower" if totals else ""
+    return (
+        Measure("verified", "output correct", lambda run: run.verified, "yes", "higher", True,
+                words=("is correct", "is not")),
+        Measure("wavefronts", "shared memory, wavefronts", total("shared", "wavefronts"),
+                better=fewer, decides=totals, unit=wavefronts),
+        Measure("shared_ideal", "ideal", total("shared", "ideal"), unit=wavefronts),
+        Measure("shared_times", "shared, times the ideal", ratio("shared", "wavefronts"), "times",
+                "lower", not totals, slack=1e-9, unit=times),
+        Measure("sectors", "global memory, sectors", total("global", "sectors"), better=fewer,
+                decides=totals, unit=sectors),
+        Measure("global_ideal", "ideal", total("global", "ideal"), unit=sectors),
+        Measure("global_times", "global, times the ideal", ratio("global", "sectors"), "times",
+                "lower", not totals, slack=1e-9, unit=times),
+        Measure("median_us", "median, µs", lambda run: run.median_us, "ratio", "lower", totals,
+                unit=("µs", "µs")),
+        Measure("registers", "registers a thread", lambda run: run.registers, better="lower"),
+        Measure("spill_bytes", "bytes spilled", lambda run: run.spill_bytes, better="lower"),
+        Measure("shared_bytes", "bytes of shared memory", lambda run: run.shared_bytes),
+    )  # fmt: skip
+
+
+def access_pairs(left: Measured, right: Measured) -> tuple[AccessPair, ...]:
+    """Return the accesses of both runs, those of one kind side by side in order of their lines.
+
+    Example:
+        >>> empty = Measured("", True, Statement("ok", ""), (), True)
+        >>> access_pairs(empty, empty)
+        ()
+    """
+    pairs = []
+    rest = list(right.accesses)
+    for row in left.accesses:
+        same = next((other for other in rest if _kind(other) == _kind(row)), None)
+        if same is not None:
+            rest.remove(same)
+        pairs.append(AccessPair(row, same))
+    pairs += [AccessPair(None, other) for other in rest]
+    order = {"shared": 0, "global": 1}
+    return tuple(sorted(pairs, key=lambda pair: order.get(_of(pair).space, 2)))
+
+
+def _kind(row: AccessRow) -> tuple[str, str]:
+    return row.space, row.op
+
+
+def _of(pair: AccessPair) -> AccessRow:
+    found = pair.left or pair.right
+    assert found is not None
+    return found
