@@ -137,12 +137,8 @@ def test_addresses_agree_with_layouts(
         assert _value(bank_steps(place, 2), check_arithmetic) == place * 2 // 4 % 32
 
 
-@pytest.mark.parametrize(
-    "wrong", ["4 + 4 = 9", "max(4, 2) = 2", "2 / 3 ≈ 0.67 = 0.67", "7 = 7 = 8"]
-)
+@pytest.mark.parametrize("wrong", ["4 + 4 = 9", "max(4, 2) = 2", "2 / 3 ≈ 0.68", "7 = 7 = 8"])
 def test_the_check_can_fail(wrong: str, check_arithmetic: Check) -> None:
-    if wrong.startswith("2 / 3"):
-        assert check_arithmetic(wrong) is not None
-        return
     with pytest.raises(AssertionError):
         check_arithmetic(wrong)
+    assert check_arithmetic("floor(1,168 / 4) mod 32 = 4") == 4
