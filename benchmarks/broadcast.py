@@ -6,11 +6,14 @@ import numpy as np
 
 from benchmarks.harness import Row, fastest
 from tileviz.runners import run_kernel, statuses
-from tileviz.studies.broadcast.bandwidth import PUBLISHED, Timed, bandwidth_rows, copy_kernel
+from tileviz.runners.bandwidth import measure_bandwidth
+from tileviz.studies.broadcast.bandwidth import PUBLISHED
+from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.kernel import kernel, prepare
 from tileviz.studies.broadcast.plan import BroadcastPlan, plan
 from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.studies.broadcast.traffic import traffic
+from tileviz.studies.design import validated
 from tileviz.studies.registry import make_design
 
 FORMS = (
@@ -52,16 +55,10 @@ def _timed() -> list[Row]:
     """Time the smallest published shape and a plain copy of its size, if a GPU is here."""
     if not any(status.name == "gpu" and status.available for status in statuses()):
         return []
-    design = make_design(min(PUBLISHED, key=lambda row: row.bytes).document)
-    decided = plan(design)
-    copied = run_kernel(copy_kernel(design), on="gpu", trace=False)
-    found = []
-    for version in VERSIONS:
-        done = run_kernel(kernel(decided, version, whole=True), on="gpu", trace=False)
-        if done.timing is None or copied.timing is None:
-            continue
-        device, us = done.runner.device, (done.timing.median_us, copied.timing.median_us)
-        timed = Timed(device, design, version, *us, 8 * design.elements)
-        share = bandwidth_rows([timed])[-1].share
-        found.append(Row(f"{version}, share of a plain copy", 100 * share, "%"))
-    return found
+    smallest = min(PUBLISHED, key=lambda row: row.bytes)
+    measured = measure_bandwidth(validated(BroadcastDesign, smallest.document))
+    return [
+        Row(f"{version}, share of a plain copy", 100 * share, "%")
+        for version in VERSIONS
+        if (share := measured.share(version)) is not None
+    ]

@@ -25,6 +25,9 @@ class RecordedCase:
         skipped: Why it did not run, "" otherwise.
         baseline: What it was timed against, in alternation, "" for nothing.
         speedup: In words, how it compares; a difference within the spread is said to be none.
+        bandwidth: Of a broadcast design, its versions beside a plain copy: the JSON of `Measured`;
+            None where that was not measured, as in files of before this was kept.
+        bandwidth_skipped: Why it was not measured, "" otherwise.
     """
 
     name: str
@@ -35,6 +38,8 @@ class RecordedCase:
     skipped: str = ""
     baseline: str = ""
     speedup: str = ""
+    bandwidth: Mapping[str, Any] | None = None
+    bandwidth_skipped: str = ""
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tileviz.cuda import nvrtc
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
+from tileviz.runners.bandwidth import measure_bandwidth
 from tileviz.runners.gpu.device import Facts
 from tileviz.runners.gpu.runner import GpuRunner
 from tileviz.runners.history import RecordedCase, Recording, write_recording
@@ -27,6 +28,8 @@ from tileviz.runners.inputs import make_arrays
 from tileviz.runners.protocol import RunnerUnavailable
 from tileviz.runners.results import Run, judge_execution
 from tileviz.runners.timing import speedup
+from tileviz.studies.broadcast.design import BroadcastDesign
+from tileviz.studies.errors import NotRunnable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,6 +54,7 @@ class Case:
         kernel: What it generates.
         baseline: A kernel to time against, in alternation, or None.
         baseline_name: What that is.
+        broadcast: The design, where its versions are timed beside a plain copy too.
     """
 
     name: str
@@ -59,6 +63,7 @@ class Case:
     kernel: Kernel
     baseline: Kernel | None = None
     baseline_name: str = ""
+    broadcast: BroadcastDesign | None = None
 
 
 def record_presets(
@@ -123,8 +128,12 @@ def record(
             recorded = RecordedCase(case.name, case.study, case.design, skipped=reason)
         else:
             recorded = record_case(case, runner, seed)
+            if case.broadcast is not None:
+                late = clock() - start > budget
+                recorded = _with_bandwidth(recorded, case.broadcast, runner, late)
         done.append(recorded)
-        say(line_of(recorded))
+        for line in lines_of(recorded):
+            say(line)
     return Recording(
         recorded=datetime.now(timezone.utc).date().isoformat(),
         device=facts.name,
@@ -159,6 +168,19 @@ def record_case(case: Case, runner: GpuRunner, seed: int) -> RecordedCase:
     )
 
 
+def _with_bandwidth(
+    recorded: RecordedCase, design: BroadcastDesign, runner: GpuRunner, late: bool
+) -> RecordedCase:
+    """Time the versions of a broadcast design beside a plain copy, if there is time."""
+    if late:
+        return replace(recorded, bandwidth_skipped="no time was left")
+    try:
+        measured = measure_bandwidth(design, runner, seed=recorded.seed)
+    except (DesignError, NotRunnable, RunnerUnavailable) as error:
+        return replace(recorded, bandwidth_skipped=str(error))
+    return replace(recorded, bandwidth=measured.to_json())
+
+
 def _compared(runs: Sequence[Run]) -> str:
     if len(runs) < 2:
         return ""
@@ -168,8 +190,21 @@ def _compared(runs: Sequence[Run]) -> str:
     return speedup(theirs, ours).statement
 
 
+def lines_of(case: RecordedCase) -> list[str]:
+    """Return the lines about a recorded case: its run, and its bandwidth where that was asked."""
+    lines = [line_of(case)]
+    if case.bandwidth_skipped:
+        lines.append(f"{case.name}: bandwidth skipped ({case.bandwidth_skipped})")
+    if case.bandwidth is not None:
+        timed = [f"{time['version']} {time['us']:.1f} us" for time in case.bandwidth["times"]]
+        copied = case.bandwidth["copy_us"]
+        against = "no copy was timed" if copied is None else f"a plain copy {copied:.1f} us"
+        lines.append(f"{case.name}: bandwidth: {', '.join([*timed, against])}")
+    return lines
+
+
 def line_of(case: RecordedCase) -> str:
-    """Return one line about a recorded case.
+    """Return one line about a recorded case's run.
 
     Example:
         >>> line_of(RecordedCase("demo", "permute", {}, skipped="no kernel"))
@@ -196,7 +231,6 @@ def preset_cases() -> Iterator[Case | RecordedCase]:
 
 def preset_case(preset: Preset) -> Case | RecordedCase:
     """Plan a preset and generate its kernel; a preset without one says why."""
-    from tileviz.studies.errors import NotRunnable
     from tileviz.studies.registry import study_of
 
     design = preset.design
@@ -213,14 +247,14 @@ def preset_case(preset: Preset) -> Case | RecordedCase:
     except NotRunnable as error:
         return skipped(str(error))
     baseline, name = _baseline(preset.study, plan)
-    return Case(preset.name, preset.study, document, kernel, baseline, name)
+    broadcast = design if isinstance(design, BroadcastDesign) else None
+    return Case(preset.name, preset.study, document, kernel, baseline, name, broadcast)
 
 
 def _baseline(study: str, plan: Any) -> tuple[Kernel | None, str]:
     """Return what a plan should beat: for a permute, the move without a swizzle."""
     if study != "permute" or not plan.schedules or plan.chosen is plan.schedules[0]:
         return None, ""
-    from tileviz.studies.errors import NotRunnable
     from tileviz.studies.permute.kernel import kernel
 
     try:

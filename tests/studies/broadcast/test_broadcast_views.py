@@ -16,7 +16,6 @@ from tileviz.export.links import from_query, to_query
 from tileviz.export.snippets import standalone_cu
 from tileviz.runners import run_kernel
 from tileviz.studies.broadcast.axes import classify
-from tileviz.studies.broadcast.bandwidth import PUBLISHED, Timed, bandwidth_rows, copy_kernel
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.explain import block_sizes, cards, samples, tables, verdict
 from tileviz.studies.broadcast.kernel import kernel, prepare
@@ -26,7 +25,7 @@ from tileviz.studies.broadcast.portion import VERSIONS
 from tileviz.studies.broadcast.traffic import traffic
 from tileviz.studies.design import validated
 from tileviz.studies.errors import NotRunnable
-from tileviz.studies.registry import make_design, presets
+from tileviz.studies.registry import presets
 
 PRESETS = {preset.name: preset for preset in presets() if preset.study == "broadcast"}
 needs_nvrtc = pytest.mark.skipif(library.find() is None, reason="no NVRTC on this machine")
@@ -165,41 +164,6 @@ def test_loads_per_element_tell_the_versions_apart() -> None:
         operand = traffic(made, made.predict(), len(made.blocks()))[0]
         found.append((operand.per_thread, round(operand.per_element, 3)))
     assert found == [(4, 1), (1, 0.25), (1, round(1 / 60, 3))]
-
-
-# -- bandwidth -------------------------------------------------------------------------------------
-
-
-def test_published_rows_agree_with_their_formula(oracle_document: Any) -> None:
-    table = oracle_document("cinn_tile_broadcast")["pr_tables"]["nhwc_71434_v100"]["rows"]
-    for row, want, published in zip(bandwidth_rows(), table, PUBLISHED, strict=True):
-        assert list(row.shape) == want["shape"]
-        assert row.gb_per_s == pytest.approx(want["gb_per_s"], abs=0.06)
-        assert 100 * row.share == pytest.approx(want["pct_of_900"], abs=0.006)
-        reported = want["reported"]
-        assert (published.peak_percent, published.us, published.gain_percent) == (
-            reported["bandwidth_pct"],
-            reported["runtime_us"],
-            reported["bandwidth_gain_pct"],
-        )
-        assert published.change_percent == reported["runtime_change_pct"]
-        assert make_design(published.document).elements == want["elements"]
-
-
-def test_measured_rows_are_shares_of_their_own_copy() -> None:
-    design = planned([[192]], [64, 56, 56, 192]).design
-    row = bandwidth_rows([Timed("test device", design, "ours", 100.0, 90.0, 8 * design.elements)])[
-        4
-    ]
-    assert row.share == pytest.approx(0.9, abs=1e-4)
-    assert "plain copy" in row.ceiling
-
-
-@needs_nvrtc
-@pytest.mark.parametrize(("elements", "dtype"), [(5000, "float32"), (4099, "float16"), (3, "int8")])
-def test_the_copy_copies(elements: int, dtype: str) -> None:
-    design = planned([[1]], [elements], dtype=dtype, sm_count=1).design
-    assert run_kernel(copy_kernel(design), on="emulator").verified is True
 
 
 # -- exports ---------------------------------------------------------------------------------------

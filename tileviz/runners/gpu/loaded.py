@@ -72,7 +72,7 @@ class Loaded:
         function = device.function(modules.get(program.images), program.entry, program.shared_bytes)
         self.usage = device.usage(function)
         shared = next((o.arena for o in before if _alike(o.program, program)), None)
-        self.arena = shared or Arena(device, program.buffers, dict(program.inputs))
+        self.arena: Arena = shared or Arena(device, program.buffers, dict(program.inputs))
         try:
             pointers = self.arena.pointers()
             arguments: tuple[Argument, ...] = tuple(

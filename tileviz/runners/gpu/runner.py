@@ -42,6 +42,7 @@ class _Prepared:
     compiled: CompiledText
     emulated: Execution
     checked: str
+    traced: bool
 
     @property
     def program(self) -> Program:
@@ -170,7 +171,7 @@ class GpuRunner:
             kernels: Each with its arrays; those that are the same objects are sent once, and
                 kernels that read and write alike share memory on the device.
             seed: Of the choice of traced blocks.
-            trace: Whether the emulator records accesses.
+            trace: Whether accesses are recorded by the emulator, and counted by the hardware.
             checked: What has been checked already; "" to have the emulator look at every access.
             on_wait: As `run`.
             on_queue: As `run`.
@@ -213,7 +214,7 @@ class GpuRunner:
         if wrong is not None:
             return Execution(info, problems=(Problem("limit", wrong),))
         if checked:
-            return _Prepared(kernel, arrays, compiled, Execution(info), checked)
+            return _Prepared(kernel, arrays, compiled, Execution(info), checked, trace)
         emulated = self._emulator.run(kernel, arrays, seed=seed, trace=trace, on_wait=on_wait)
         unchecked = [p for p in emulated.problems if p.kind in _UNCHECKED]
         if any(p.kind not in (*_UNCHECKED, *_HARMLESS) for p in emulated.problems):
@@ -222,7 +223,7 @@ class GpuRunner:
         checked = "every access was checked in the emulator first"
         if unchecked:
             checked = f"not checked beforehand: {unchecked[0].message}"
-        return _Prepared(kernel, arrays, compiled, emulated, checked)
+        return _Prepared(kernel, arrays, compiled, emulated, checked, trace)
 
     def _launch(
         self,
@@ -269,7 +270,7 @@ class GpuRunner:
             checked=item.checked,
             log=item.compiled.log[:_MOST_LOG],
         )
-        if self._count and not outcome.problems:
+        if self._count and item.traced and not outcome.problems:
             read, note = counters.count(item.program)
             report = replace(report, counters=read, counters_note=note)
         noted = tuple(p for p in item.emulated.problems if p.kind in _HARMLESS)

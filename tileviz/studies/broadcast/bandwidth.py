@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tileviz.cuda.kernel import Buffer, Kernel
 from tileviz.cuda.templates import render
 from tileviz.dtypes import dtype as dtype_of
-from tileviz.studies.broadcast.design import BroadcastDesign
+from tileviz.studies.broadcast.design import BroadcastDesign, aligned
+from tileviz.studies.broadcast.measured import Measured, gb_per_s
 from tileviz.studies.broadcast.ours import BLOCKS_PER_SM, INDEX_32, THREADS, VECTOR_BYTES
 from tileviz.studies.broadcast.plan import bytes_moved
 from tileviz.studies.broadcast.portion import Version
+from tileviz.studies.design import validated
 
 V100_GB_PER_S = 900.0
 FORMULA = "bytes = size * (2 * elements + elements of all operands); GB/s = bytes / us / 1000"
@@ -42,7 +44,7 @@ class Published:
         """The row's design as a document."""
         return {
             "study": "broadcast",
-            "operands": [[self.shape[3]]],
+            "operands": [[1, 1, 1, self.shape[3]]],
             "out": list(self.shape),
             "expression": "batchnorm",
         }
@@ -62,93 +64,139 @@ PUBLISHED: tuple[Published, ...] = (
 
 
 @dataclass(frozen=True)
-class Timed:
-    """A measured run time, live or recorded.
+class Rate:
+    """What one version reaches.
 
     Attributes:
-        device: The device's name.
-        design: What ran, all of it.
-        version: Which kernel.
-        us: Median run time, cold L2.
-        copy_us: Median run time of a plain copy of ``copy_bytes`` on the same device.
-        copy_bytes: Bytes the copy reads and writes.
+        us: Run time.
+        gb_per_s: Bandwidth by the formula.
+        share: Of the row's ceiling, 0 to 1; None where there is none.
     """
 
-    device: str
-    design: BroadcastDesign
-    version: Version
     us: float
-    copy_us: float
-    copy_bytes: int
+    gb_per_s: float
+    share: float | None
 
 
 @dataclass(frozen=True)
 class BandwidthRow:
-    """A row of the bandwidth table.
+    """One design on one device: a row of the bandwidth table.
 
     Attributes:
+        design: What ran.
         device: The device's name.
-        shape: Output shape.
-        version: Which kernel.
+        source: ``published``, ``recorded`` or ``live``.
+        when: The publication, or the day of the measurement.
         bytes: Bytes by the formula.
-        us: Run time.
-        gb_per_s: Bandwidth by the formula.
-        share: Of the ceiling, 0 to 1.
-        ceiling: What the share is of.
+        ceiling_gb_per_s: What the shares are of, None where it was not measured.
+        ceiling: What that is, in words.
+        rates: What each version reaches that has a time.
+        missing: The versions without a time, and why.
+        gain_percent: CINN's bandwidth against the general tactic's, in percent more.
+        change_percent: CINN's run time against the general tactic's, in percent more.
         published_percent: The share as its source gives it, None for our own.
     """
 
+    design: BroadcastDesign
     device: str
-    shape: tuple[int, ...]
-    version: Version
+    source: Literal["published", "recorded", "live"]
+    when: str
     bytes: int
-    us: float
-    gb_per_s: float
-    share: float
+    ceiling_gb_per_s: float | None
     ceiling: str
+    rates: Mapping[Version, Rate]
+    missing: Mapping[Version, str]
+    gain_percent: float | None = None
+    change_percent: float | None = None
     published_percent: float | None = None
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as an object of the results."""
+        return {
+            **{name: value for name, value in vars(self).items() if name != "design"},
+            "design": self.design.document(),
+            "rates": {version: dict(vars(rate)) for version, rate in self.rates.items()},
+            "missing": dict(self.missing),
+        }
 
-def bandwidth_rows(timed: Sequence[Timed] = ()) -> tuple[BandwidthRow, ...]:
-    """Return the four published rows, then each measured one as a share of its own copy.
+
+def bandwidth_rows(measured: Sequence[Measured] = ()) -> tuple[BandwidthRow, ...]:
+    """Return the four published rows, each before our own of its shape; other designs follow.
+
+    Args:
+        measured: Recorded and live measurements; of one design, live ones and late ones come first.
 
     Example:
-        >>> [f"{row.gb_per_s:.1f} GB/s = {row.share:.2%}" for row in bandwidth_rows()][:2]
+        >>> cinn = [row.rates["cinn"] for row in bandwidth_rows()]
+        >>> [f"{rate.gb_per_s:.1f} GB/s = {rate.share:.2%}" for rate in cinn][:2]
         ['830.2 GB/s = 92.25%', '831.5 GB/s = 92.39%']
     """
-    rows = [
-        BandwidthRow(
-            "V100, published",
-            row.shape,
-            "cinn",
-            row.bytes,
-            row.us,
-            _rate(row.bytes, row.us),
-            _rate(row.bytes, row.us) / V100_GB_PER_S,
-            f"{V100_GB_PER_S:g} GB/s",
-            row.peak_percent,
-        )
-        for row in PUBLISHED
-    ]
-    for run in timed:
-        rate, copy = _rate(bytes_moved(run.design), run.us), _rate(run.copy_bytes, run.copy_us)
-        rows.append(
-            BandwidthRow(
-                run.device,
-                run.design.out,
-                run.version,
-                bytes_moved(run.design),
-                run.us,
-                rate,
-                rate / copy,
-                f"a plain copy, {copy:.0f} GB/s",
-            )
-        )
-    return tuple(rows)
+    ordered = sorted(measured, key=lambda one: (one.source == "live", one.date), reverse=True)
+    groups: dict[str, list[BandwidthRow]] = {}
+    for published in PUBLISHED:
+        row = _published_row(published)
+        groups[same_shape(row.design)] = [row]
+    for one in ordered:
+        groups.setdefault(same_shape(one.design), []).append(_measured_row(one))
+    return tuple(row for group in groups.values() for row in group)
 
 
-def _rate(count: int, us: float) -> float:
-    return count / us / 1000
+def same_shape(design: BroadcastDesign) -> str:
+    """Return a key that designs share which differ only in the device they are planned for.
+
+    Example:
+        >>> one, other = (
+        ...     validated(BroadcastDesign, {"operands": [[8]], "out": [4, 8], "sm_count": count})
+        ...     for count in (80, 132))
+        >>> same_shape(one) == same_shape(other)
+        True
+    """
+    shapes = [aligned(shape, len(design.out)) for shape in design.shapes]
+    return repr((design.out, shapes, design.dtype, design.expression))
+
+
+def for_device(design: BroadcastDesign, multiprocessors: int) -> BroadcastDesign:
+    """Return a design planned for the multiprocessors of a device."""
+    return validated(BroadcastDesign, {**design.document(), "sm_count": multiprocessors})
+
+
+def _published_row(row: Published) -> BandwidthRow:
+    rate = gb_per_s(row.bytes, row.us)
+    return BandwidthRow(
+        design=validated(BroadcastDesign, row.document),
+        device="V100",
+        source="published",
+        when="#71434",
+        bytes=row.bytes,
+        ceiling_gb_per_s=V100_GB_PER_S,
+        ceiling="its nominal peak",
+        rates={"cinn": Rate(row.us, rate, rate / V100_GB_PER_S)},
+        missing={"before": "published only as a gain", "ours": "not part of the publication"},
+        gain_percent=row.gain_percent,
+        change_percent=row.change_percent,
+        published_percent=row.peak_percent,
+    )
+
+
+def _measured_row(one: Measured) -> BandwidthRow:
+    count = bytes_moved(one.design)
+    before, cinn = one.time("before"), one.time("cinn")
+    return BandwidthRow(
+        design=one.design,
+        device=one.device,
+        source=one.source,
+        when=one.date,
+        bytes=count,
+        ceiling_gb_per_s=one.copy_gb_per_s,
+        ceiling="a plain copy in the same run",
+        rates={
+            time.version: Rate(time.us, gb_per_s(count, time.us), one.share(time.version))
+            for time in one.times
+        },
+        missing=dict(one.missing),
+        gain_percent=100 * (before.us / cinn.us - 1) if before and cinn else None,
+        change_percent=100 * (cinn.us / before.us - 1) if before and cinn else None,
+    )
 
 
 def copy_kernel(design: BroadcastDesign) -> Kernel:

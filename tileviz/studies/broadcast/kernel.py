@@ -14,6 +14,7 @@ from tileviz.dtypes import dtype as dtype_of
 from tileviz.memory import Accesses
 from tileviz.studies.broadcast.axes import position
 from tileviz.studies.broadcast.design import BroadcastDesign
+from tileviz.studies.broadcast.expressions import EPSILON
 from tileviz.studies.broadcast.general import operand_digits
 from tileviz.studies.broadcast.ours import THREADS
 from tileviz.studies.broadcast.plan import BroadcastPlan
@@ -171,6 +172,7 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
         parameters=_buffers(design, part),
         reference=reference(design, part, values),
         host_reference=_host_reference(design, part),
+        numpy_reference=_numpy_reference(design, part),
         predicted=made.predict(),
         predict=made.predict,
         tolerance=values.tolerance(design.formula),
@@ -228,13 +230,29 @@ def _host_reference(design: BroadcastDesign, part: Portion) -> str:
     shared = common(design, [])
     text = shared["formula"].replace("fmaf(", "std::fma(").replace("rsqrtf(", "1 / std::sqrt(")
     text = text.replace("rsqrt(", "1 / std::sqrt(")
-    reads = [
-        (name, str(position(Var("i"), operand_digits(design, k))))
-        for k, name in enumerate(design.names)
-    ]
     return render(
         "broadcast_reference.cpp.jinja",
         **{**shared, "formula": text},
         elements=part.elements,
-        reads=reads,
+        reads=_reads(design),
     ).source
+
+
+def _numpy_reference(design: BroadcastDesign, part: Portion) -> str:
+    """Return the expression in Python, straight from the shapes."""
+    shared = common(design, [])
+    text = shared["formula"].replace("fmaf(", "fma(").replace("rsqrtf(", "rsqrt(")
+    return render(
+        "broadcast_reference.py.jinja",
+        **{**shared, "formula": text, "epsilon": EPSILON},
+        elements=part.elements,
+        reads=[(name, index.replace(" / ", " // ")) for name, index in _reads(design)],
+    ).source
+
+
+def _reads(design: BroadcastDesign) -> list[tuple[str, str]]:
+    """Return every operand's name, and its index as a formula of the flat index ``i``."""
+    return [
+        (name, str(position(Var("i"), operand_digits(design, k))))
+        for k, name in enumerate(design.names)
+    ]

@@ -8,7 +8,7 @@ import streamlit as st
 
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
-from tileviz.ui.broadcast import cuda, editors, panels, state
+from tileviz.ui.broadcast import cuda, editors, measuring, panels, state
 from tileviz.ui.broadcast.cached import plan_of, verdict_of
 from tileviz.ui.broadcast.form import label
 
@@ -37,7 +37,7 @@ def page() -> None:
     st.html(html.verdict(said.state, said.sentence, said.facts))
     panels.decision(plan)
     panels.pictures(plan)
-    panels.bandwidth()
+    measuring.panel(current.design)
     cuda.section(plan)
 
 

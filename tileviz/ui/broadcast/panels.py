@@ -12,8 +12,7 @@ from tileviz.studies.broadcast import explain
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import Version
-from tileviz.ui import frame, html, machine
-from tileviz.ui.broadcast import bandwidth as rates
+from tileviz.ui import frame, html
 from tileviz.ui.broadcast.axes import axes
 from tileviz.ui.broadcast.blocks import block_title, state_legend, where
 from tileviz.ui.broadcast.cached import blocks_of, picture_of, versions_of
@@ -132,20 +131,6 @@ def _first_operand(design: BroadcastDesign) -> int:
     """Return the first operand that is broadcast, or the first at all."""
     wanted = (at for at, access in enumerate(design.accesses) if access == "broadcast")
     return next(wanted, 0)
-
-
-def bandwidth() -> None:
-    """Draw the published rows, and what this machine would add."""
-    st.html(
-        html.section(
-            "Bandwidth",
-            "float32, y = (x − mean)·rsqrt(var + eps)·scale + bias; bytes = 8·N·H·W·C + 16·C",
-        )
-    )
-    note = ("not measured for these shapes", "a run on the GPU, below, shows its own time")
-    if not machine.has_gpu():
-        note = ("not measured", "needs an NVIDIA GPU, or a recorded run")
-    st.html(rates.bandwidth(note))
 
 
 def download(design: BroadcastDesign) -> None:
