@@ -65,6 +65,8 @@ class Kernel:
             of every ``out`` and ``inout`` array, with NumPy alone; None for a user's own kernel.
         host_reference: The same in C++ for an export that checks itself: a function ``reference``
             over the bytes of every ``in`` buffer, in order, and of the expected output.
+        numpy_reference: The same in Python for a script: a function ``reference`` over the bytes of
+            every ``in`` buffer, in order, and of the output before; returns the expected bytes.
         predicted: The accesses predicted from the very index expressions printed in the source.
         predict: Maps linear block numbers (x fastest) to the accesses of those blocks, for grids
             too large to predict whole; None where ``predicted`` speaks of all blocks.
@@ -79,6 +81,7 @@ class Kernel:
     shared_bytes: int = 0
     reference: Reference | None = None
     host_reference: str = ""
+    numpy_reference: str = ""
     predicted: tuple[Accesses, ...] = ()
     predict: Callable[[NDArray[np.int64]], tuple[Accesses, ...]] | None = None
     tolerance: float = 0.0

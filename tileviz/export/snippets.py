@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from tileviz.cuda.kernel import Buffer, Kernel, Scalar
+from tileviz.cuda.kernel import Kernel
 from tileviz.cuda.templates import render
-from tileviz.dtypes import dtype as dtype_of
-
-# Bits of a float's mantissa, and the exponent that makes it a number from 0.5 to 1.
-_NUMBERS = {
-    "float16": ("0x03FF", "0x3800"),
-    "bfloat16": ("0x007F", "0x3F00"),
-    "float32": ("0x007FFFFFu", "0x3F000000u"),
-    "float64": ("0x000FFFFFFFFFFFFFull", "0x3FE0000000000000ull"),
-}
-
-
-@dataclass(frozen=True)
-class _HostBuffer:
-    """A buffer as the host program sees it."""
-
-    name: str
-    type: str
-    role: str
-    count: int
-    width: int
-    bytes: int
-    number: tuple[str, str] | None
-
-    @classmethod
-    def of(cls, buffer: Buffer) -> _HostBuffer:
-        kind = dtype_of(buffer.dtype)
-        size = buffer.count * kind.bytes
-        number = _NUMBERS.get(buffer.dtype)
-        return cls(buffer.name, kind.cuda, buffer.role, buffer.count, kind.bytes, size, number)
+from tileviz.export.host import HostBuffer, HostParameters
 
 
 def standalone_cu(kernel: Kernel) -> str:
-    """Return one .cu file: the kernel byte for byte, host code, and a check of every element.
+    """Return one .cu file: the kernel byte for byte, host code, and a check of what can be checked.
+
+    With a host reference every element of the output is compared with it. Without one the program
+    runs twice: every element of every output must be written, and both runs must agree.
 
     Args:
-        kernel: A kernel with one output and a host reference.
+        kernel: A kernel; with a host reference it has one output and no scalars.
 
     Raises:
-        ValueError: The kernel has no host reference, or scalar parameters.
+        ValueError: A buffer's element type is not of whole bytes.
 
     Example:
         >>> from tileviz import api
@@ -53,27 +26,51 @@ def standalone_cu(kernel: Kernel) -> str:
         >>> demo.source in standalone_cu(demo)
         True
     """
-    if not kernel.host_reference or any(isinstance(p, Scalar) for p in kernel.parameters):
-        raise ValueError("only a kernel with a host reference and no scalars stands alone")
-    buffers = [_HostBuffer.of(buffer) for buffer in kernel.buffers]
-    (target,) = [buffer for buffer in buffers if buffer.role != "in"]
-    inputs = [f"{buffer.name}_bytes" for buffer in buffers if buffer.role == "in"]
-    return render(
+    given = HostParameters.of(kernel)
+    target = given.targets[0] if given.targets else None
+    dtype = "" if target is None else target.buffer.dtype
+    text = kernel.source if kernel.source.endswith("\n") else f"{kernel.source}\n"
+    rendered = render(
         "standalone.cu.jinja",
-        kernel=kernel.source,
+        kernel=_KERNEL,
+        arch=needed_arch(kernel.source),
         entry=kernel.entry,
-        host_reference=kernel.host_reference,
-        buffers=buffers,
+        reference=kernel.host_reference,
+        buffers=given.buffers,
+        scalars=given.scalars,
+        inputs=given.inputs,
+        targets=given.targets,
+        ran=given.ran,
         target=target,
-        reference_arguments=", ".join([*inputs, "want"]),
+        arguments=[
+            f"&{entry.device if isinstance(entry, HostBuffer) else entry.host}"
+            for entry in given.every
+        ],
+        reference_arguments=", ".join(
+            [*(buffer.host for buffer in given.buffers if buffer.role == "in"), "want"]
+        ),
         grid=kernel.grid,
         block=kernel.block,
         shared_bytes=kernel.shared_bytes,
         tolerance=kernel.tolerance,
-        numbers=any(buffer.number for buffer in buffers),
-        kind={"float16": (10, 15), "bfloat16": (7, 127)}.get(_target_dtype(kernel)),
+        numbers=any(buffer.masks for buffer in given.inputs),
+        truths=any(buffer.truth for buffer in given.inputs),
+        kind={"float16": (10, 15), "bfloat16": (7, 127)}.get(dtype),
     ).source
+    # Last, so that no template rule touches a byte of it.
+    return rendered.replace(_KERNEL, text, 1)
 
 
-def _target_dtype(kernel: Kernel) -> str:
-    return next(buffer.dtype for buffer in kernel.buffers if buffer.role != "in")
+def needed_arch(source: str) -> int:
+    """Return the compute capability that a text needs beyond what every compiler builds for, or 0.
+
+    Example:
+        >>> needed_arch('asm volatile("cp.async.wait_all;" ::: "memory");'), needed_arch("x = 1;")
+        (80, 0)
+    """
+    return next((arch for mark, arch in _NEEDS.items() if mark in source), 0)
+
+
+# Instructions that the default architecture of some compiler lacks, the newest first.
+_NEEDS = {"stmatrix": 90, "cp.async": 80, "ldmatrix": 75}
+_KERNEL = "%KERNEL%\n"

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from dataclasses import replace
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tileviz.export.snippets import standalone_cu
 from tileviz.runners import Run, run_kernel
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import make_design, preset, presets
@@ -195,66 +188,6 @@ def test_persistent_blocks_are_workers() -> None:
     made = planned("triton_grouped")
     assert kernel(made).grid == (20, 1, 1)
     assert kernel(made, persistent=True).grid == (7, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("policy", "dtype"),
-    [("catlass", "float32"), ("catlass_splitk", "float16"), ("catlass_grouped_aswt", "bfloat16")],
-)
-def test_exports_check_themselves(policy: str, dtype: str, tmp_path: Path) -> None:
-    """Build the host code with a C++ compiler; its reference must be NumPy's, on its inputs."""
-    compiler = shutil.which("g++")
-    if compiler is None:
-        pytest.skip("no C++ compiler")
-    made = kernel(planned(policy, dtype=dtype))
-    text = standalone_cu(made)
-    assert made.source in text
-    start = text.index("// Reproducible bytes")
-    host = text[start : text.index("}  // namespace", start)]
-    fills = " ".join(re.findall(r"fill\w*<?[^;\n]*_bytes, \d[^;\n]*;", text)).replace("_bytes", "")
-    assert fills.count("fill") == sum(buffer.role != "out" for buffer in made.buffers)
-    sizes = [buffer.count * (4 if buffer.dtype == "float32" else 2) for buffer in made.buffers]
-    program = (
-        "#include <cmath>\n#include <cstdint>\n#include <cstdio>\n#include <cstring>\n"
-        "#include <vector>\n"
-        f"namespace {{\n{host}}}\n"
-        "void put(const std::vector<unsigned char>& bytes) {\n"
-        "    std::fwrite(bytes.data(), 1, bytes.size(), stdout);\n"
-        "}\n"
-        "int main() {\n"
-        f"    std::vector<unsigned char> a({sizes[0]}), b({sizes[1]}), c({sizes[2]});\n"
-        f"    {fills}\n"
-        "    put(a); put(b); put(c);\n"
-        "    reference(a, b, c);\n"
-        "    put(c);\n"
-        "}\n"
-    )
-    (tmp_path / "host.cpp").write_text(program)
-    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-function"]
-    built = subprocess.run(
-        [compiler, "-std=c++17", *warnings, "host.cpp", "-o", "host"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert built.returncode == 0, built.stderr
-    raw = subprocess.run([str(tmp_path / "host")], capture_output=True, check=True).stdout
-    cuts = np.cumsum([0, *sizes, sizes[2]])
-    a, b, before, after = (raw[i:j] for i, j in pairwise(cuts))
-    carrier = {"float32": np.float32, "float16": np.float16, "bfloat16": np.uint16}[dtype]
-    inputs = {
-        "a": np.frombuffer(a, carrier),
-        "b": np.frombuffer(b, carrier),
-        "c": np.frombuffer(before, np.float32),
-    }
-    assert made.reference is not None
-    wanted = made.reference(inputs)["c"]
-    # The host adds in another order: within the tolerance that the export allows itself.
-    assert np.isfinite(wanted).all()
-    allowed = made.tolerance * np.maximum(np.abs(wanted), 1)
-    assert (np.abs(np.frombuffer(after, np.float32) - wanted) <= allowed).all()
-    assert np.isfinite(wanted).all() and np.unique(wanted).size > 50
 
 
 def test_the_ragged_preset_is_the_picture() -> None:

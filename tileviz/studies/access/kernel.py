@@ -64,7 +64,8 @@ def kernel(plan: AccessPlan) -> Kernel:
         parameters=builder.buffers,
         shared_bytes=builder.bytes if builder.dynamic else 0,
         reference=builder.reference(),
-        host_reference=builder.host_reference(),
+        host_reference=builder.reference_text("copies_reference.cpp.jinja"),
+        numpy_reference=builder.reference_text("copies_reference.py.jinja"),
         predicted=builder.predicted(rendered),
     )
 
@@ -296,11 +297,11 @@ class _Builder:
 
         return move
 
-    def host_reference(self) -> str:
-        """Return the access in C++."""
+    def reference_text(self, template: str) -> str:
+        """Return the access as text, in the template's language."""
         sources, targets, width = self.copies()
         return render(
-            "copies_reference.cpp.jinja",
+            template,
             sources=sources.tolist(),
             targets=targets.tolist(),
             width=width,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.cuda.kernel import Array, Buffer, Kernel, Reference, Role
+from tileviz.cuda.kernel import Buffer, Kernel, Role
 from tileviz.cuda.templates import Rendered, render
 from tileviz.dtypes import DType
 from tileviz.dtypes import dtype as dtype_of
@@ -19,13 +18,12 @@ from tileviz.studies.permute.geometry import Geometry, geometry, stages_clash
 from tileviz.studies.permute.indexing import Indexing, indexing_of
 from tileviz.studies.permute.plan import Key, PermutePlan
 from tileviz.studies.permute.reference import REASONS
+from tileviz.studies.permute.references import Move
 from tileviz.studies.permute.schedule import Schedule, XorSchedule
 
 STATIC_SHARED_BYTES = 48 * 1024
 MAX_SHARED_BYTES = 227 * 1024
 MAX_SPAN = 1 << 22
-# Positions listed in an exported program's check, where layouts have no strides to print.
-_MAX_LISTED = 1 << 14
 
 # CUDA type of a 4-byte word of smaller elements.
 _WORD = "unsigned int"
@@ -64,6 +62,7 @@ def kernel(plan: PermutePlan, k: Key | None = None) -> Kernel:
         raise NotRunnable(reason)
     builder = _Builder.of(plan, schedule)
     rendered = builder.render()
+    move = Move(builder.geometry, plan.design.in_place, builder.element)
     return Kernel(
         source=rendered.source,
         entry="permute",
@@ -71,8 +70,9 @@ def kernel(plan: PermutePlan, k: Key | None = None) -> Kernel:
         block=plan.design.block,
         parameters=builder.buffers,
         shared_bytes=builder.dynamic_bytes,
-        reference=_reference(builder.geometry, plan.design.in_place, builder.element),
-        host_reference=builder.host_reference(),
+        reference=move.numpy(),
+        host_reference=move.text("permute_reference.cpp.jinja"),
+        numpy_reference=move.text("permute_reference.py.jinja"),
         predicted=builder.predicted(rendered),
     )
 
@@ -316,26 +316,6 @@ class _Builder:
             write=f"{self._pointer('write')}[{indexing.write}]",
         )
 
-    def host_reference(self) -> str:
-        """Return the move in C++, straight from both layouts."""
-        placed = self.geometry
-        tables: list[list[int]] = []
-        if placed.src.strides is None or placed.dst.strides is None:
-            if placed.src.positions.size > _MAX_LISTED:
-                return ""
-            tables = [side.positions.ravel().tolist() for side in (placed.src, placed.dst)]
-        return render(
-            "permute_reference.cpp.jinja",
-            extents=placed.extents,
-            src=placed.src,
-            dst=placed.dst,
-            tables=tables,
-            volume=placed.src.positions.shape[1],
-            stages=self.stages,
-            width=self.element.bytes,
-            in_place=self.plan.design.in_place,
-        ).source
-
     def _constants(self) -> list[tuple[str, int, str]]:
         constants = []
         if self.looped:
@@ -380,20 +360,3 @@ def _rounds(span: int, threads: int) -> NDArray[np.int64]:
     """Return the indices of a strided copy loop, one row a warp and round, none all inactive."""
     index = np.arange(-(-span // threads) * threads, dtype=np.int64).reshape(-1, LANES)
     return index[index[:, 0] < span]
-
-
-def _reference(placed: Geometry, in_place: bool, element: DType) -> Reference:
-    """Return the move in NumPy: stage after stage, every element of a stage read before written."""
-
-    def move(inputs: Mapping[str, Array]) -> dict[str, Array]:
-        source = inputs["data" if in_place else "src"].reshape(-1, element.lanes)
-        if in_place or "dst" in inputs:
-            target = inputs["data" if in_place else "dst"].reshape(-1, element.lanes).copy()
-        else:
-            target = np.empty((placed.dst.span, element.lanes), source.dtype)
-        origin = target if in_place else source
-        for read, write in zip(placed.src.positions, placed.dst.positions, strict=True):
-            target[write] = origin[read]
-        return {"data" if in_place else "dst": target.reshape(-1)}
-
-    return move

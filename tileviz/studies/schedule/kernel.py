@@ -51,7 +51,8 @@ def kernel(plan: SchedulePlan, *, persistent: bool = False) -> Kernel:
         block=(builder.tiling.threads, 1, 1),
         parameters=builder.buffers,
         reference=_reference(plan, builder.adds),
-        host_reference=builder.host_reference(),
+        host_reference=builder.reference_text("gemm_reference.cpp.jinja"),
+        numpy_reference=builder.reference_text("gemm_reference.py.jinja"),
         predicted=predicted(plan, builder.tiling, rendered, builder.adds),
         tolerance=_tolerance(plan.design.problem[2]),
     )
@@ -152,11 +153,11 @@ class Builder:
             f"Tile order: {design.chosen.title}{f' ({words})' if words else ''}.",
         ]
 
-    def host_reference(self) -> str:
-        """Return the product in C++, and inputs whose sums are exact."""
+    def reference_text(self, template: str) -> str:
+        """Return the product as text, in the template's language."""
         design = self.plan.design
         return render(
-            "gemm_reference.cpp.jinja",
+            template,
             kind=KINDS[design.dtype],
             width=4 if design.dtype == "float32" else 2,
             planes=self.plan.schedule.tasks.heights or (design.problem[0],) * design.batch,
