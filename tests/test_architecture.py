@@ -25,8 +25,10 @@ FLOORS = {
     "api": 6,
     "doctor": 6,
     "tracing": 6,
+    "checking": 7,
     "comparing": 7,
     "lessons": 7,
+    "reviewing": 7,
     "ui": 8,
     "cli": 8,
 }

@@ -122,9 +122,32 @@ def test_exports(tmp_path: Path) -> None:
     code, out = call("export", "permute-demo", "--as", "cu", "--output", str(target))
     assert (code, out) == (0, "")
     assert 'extern "C" __global__' in target.read_text()
-    overlapping = {**COPY, "dst": {"layout": "S[32:0]"}}
-    code, _ = call("export", json.dumps(overlapping), "--as", "cu")
-    assert code == 2
+    code, script = call("export", "permute-demo", "--as", "pycuda")
+    assert code == 0 and "SourceModule(SOURCE" in script
+    report = tmp_path / "demo.html"
+    words = ("--title", "<b>Mine", "--note", "a\nb")
+    code, out = call("export", "permute-demo", "--as", "html", "--run", *words, "-o", str(report))
+    assert (code, out) == (0, "")
+    text = report.read_text(encoding="utf-8")
+    assert "<h1>&lt;b&gt;Mine</h1>" in text and "Output correct, 256 of 256 elements." in text
+
+
+@pytest.mark.parametrize(
+    ("design", "options", "said"),
+    [
+        (json.dumps({**COPY, "dst": {"layout": "S[32:0]"}}), ["--as", "cu"], "design: has no"),
+        (json.dumps({**COPY, "dst": {"layout": "S[32:0]"}}), ["--as", "pycuda"], "design: has no"),
+        ("layout-row-major", ["--as", "cu"], "study: generates no CUDA"),
+        ("layout-row-major", ["--as", "pycuda"], "study: generates no CUDA"),
+        ("permute-demo", ["--as", "cu", "--run"], "run: goes with --as html"),
+        ("permute-demo", ["--as", "html", "--note", "x" * 20_000], "note: at most"),
+        ("permute-demo", ["--as", "cu", "-o", "/nowhere/x.cu"], "output: cannot be written"),
+    ],
+)
+def test_what_cannot_be_exported_is_one_line(design: str, options: list[str], said: str) -> None:
+    done = SHELL.invoke(app, ["export", design, *options])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"error: {said}") and done.stderr.count("\n") == 1
 
 
 def test_layout_and_access_objects() -> None:

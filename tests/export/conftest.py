@@ -61,6 +61,13 @@ DESIGNS: dict[str, dict[str, Any]] = {
         "policy": "triton_grouped",
         "batch": 3,
     },
+    "gemm-grouped": {
+        "study": "schedule",
+        "problem": [69, 60, 40],
+        "tile": [32, 32],
+        "policy": "catlass_grouped_aswt",
+        "group_m": [20, 0, 13, 36],
+    },
     "relu-bfloat16": {
         "study": "broadcast",
         "operands": [[5, 1, 7], [1, 3, 1]],

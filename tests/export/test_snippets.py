@@ -226,6 +226,7 @@ CHECKED = [
     "gemm-float",
     "gemm-splitk",
     "gemm-batch",
+    "gemm-grouped",
     "broadcast-idle-lanes",
     "scale-int8",
     "banks-ldmatrix-64x64",

@@ -178,19 +178,34 @@ def _lines(file: str) -> list[str]:
 @app.command()
 def export(
     design: DesignArgument,
-    form: Annotated[Literal["cu", "json", "link"], typer.Option("--as", help="What to write.")],
+    form: Annotated[
+        Literal["cu", "pycuda", "json", "html", "link"], typer.Option("--as", help="What to write.")
+    ],
     output: Annotated[str, typer.Option("--output", "-o", help="A file; default stdout.")] = "-",
+    run: Annotated[bool, typer.Option("--run", help="html: run it in the emulator first.")] = False,
+    title: Annotated[str, typer.Option(help="html: the heading.")] = "",
+    note: Annotated[str, typer.Option(help="html: text below the heading.")] = "",
 ) -> None:
-    """Write a stand-alone .cu file with a self-check, the design document, or its link."""
+    """Write a C++ program or a PyCUDA script that checks itself, the document, a report or link."""
 
     def work() -> int:
-        text = _exported(read_design(design), form)
+        for name, given in (("run", run), ("title", title), ("note", note)):
+            if given and form != "html":
+                raise DesignError(name, f"goes with --as html, not --as {form}", given)
+        of = read_design(design)
+        if form == "html":
+            from tileviz.reviewing import report_of
+
+            text = report_of(of, title=title, note=note, run=run)
+        else:
+            text = _exported(of, form)
         if output == "-":
             sys.stdout.write(text)
             return OK
         try:
-            Path(output).write_text(text, encoding="utf-8")
-        except OSError as error:
+            # What runs has these very line breaks, on every system.
+            Path(output).write_text(text, encoding="utf-8", newline="\n")
+        except (OSError, ValueError) as error:
             raise DesignError("output", f"cannot be written: {error}", output[:120]) from None
         return OK
 
@@ -209,11 +224,13 @@ def _exported(of: Any, form: str) -> str:
             raise DesignError("design", f"{message}; use --as json", None)
         return link + "\n"
     from tileviz import api
+    from tileviz.export.script import pycuda_script
     from tileviz.export.snippets import standalone_cu
     from tileviz.studies.errors import NotRunnable
 
+    write = standalone_cu if form == "cu" else pycuda_script
     try:
-        return standalone_cu(api.kernel(of))
+        return write(api.kernel(of))
     except (NotRunnable, ValueError) as error:
         if isinstance(error, DesignError):
             raise

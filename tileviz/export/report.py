@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from tileviz.runners.compare import AccessRow, Totals
     from tileviz.runners.results import Run
 
-MAX_TITLE = 200
-MAX_NOTE = 4000
+MAX_TITLE = 500
+MAX_NOTE = 10_000
 # Longer values of a field are cut in the table; the document has them whole.
 _MAX_VALUE = 400
 
