@@ -169,7 +169,7 @@ def _published_row(row: Published) -> BandwidthRow:
         when="#71434",
         bytes=row.bytes,
         ceiling_gb_per_s=V100_GB_PER_S,
-        ceiling="its nominal peak",
+        ceiling="nominal peak",
         rates={"cinn": Rate(row.us, rate, rate / V100_GB_PER_S)},
         missing={"before": "published only as a gain", "ours": "not part of the publication"},
         gain_percent=row.gain_percent,
@@ -188,7 +188,7 @@ def _measured_row(one: Measured) -> BandwidthRow:
         when=one.date,
         bytes=count,
         ceiling_gb_per_s=one.copy_gb_per_s,
-        ceiling="a plain copy in the same run",
+        ceiling="a plain copy, same run",
         rates={
             time.version: Rate(time.us, gb_per_s(count, time.us), one.share(time.version))
             for time in one.times

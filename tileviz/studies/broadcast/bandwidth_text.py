@@ -44,8 +44,8 @@ def verdict(
     if not shares:
         reasons = "; ".join(dict.fromkeys(row.missing.values()))
         return Statement("attention", f"Not timed on {place(row)}: {reasons}.")
-    ceiling = f"{row.ceiling_gb_per_s:,.0f} GB/s of {row.ceiling}"
-    return Statement("ok", f"Of {ceiling}: {', '.join(shares)}.", f"{place(row)}.")
+    ceiling = f"Of the {row.ceiling_gb_per_s:,.0f} GB/s of a plain copy in the same run"
+    return Statement("ok", f"{ceiling}: {', '.join(shares)}.", f"{place(row)}.")
 
 
 def place(row: BandwidthRow) -> str:
@@ -56,8 +56,13 @@ def place(row: BandwidthRow) -> str:
         >>> place(bandwidth_rows()[0])
         'V100, published (#71434)'
     """
+    return f"{row.device}, {source(row)}"
+
+
+def source(row: BandwidthRow) -> str:
+    """Return whether a row is published, recorded or measured here, and when."""
     how = {"published": f"published ({row.when})", "recorded": f"recorded {row.when}"}
-    return f"{row.device}, {how.get(row.source, f'measured here, {row.when}')}"
+    return how.get(row.source, f"measured here, {row.when}")
 
 
 def named(row: BandwidthRow) -> str:

@@ -8,7 +8,7 @@ from itertools import groupby
 from tileviz.export.links import page_url
 from tileviz.runners.bandwidth import Bandwidth
 from tileviz.studies.broadcast.bandwidth import BandwidthRow, same_shape
-from tileviz.studies.broadcast.bandwidth_text import change, named, place, shown_us
+from tileviz.studies.broadcast.bandwidth_text import change, named, shown_us, source
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.studies.design import validated
@@ -55,7 +55,8 @@ def _cells(row: BandwidthRow) -> str:
     rates = "".join(f'<td class="num group">{_rate(row, version)}</td>' for version in VERSIONS)
     compared = "<br>".join(change(row).split(", ")) or '<span class="tv-muted">–</span>'
     return (
-        f'<td>{html.text(place(row))}</td><td class="num">{ceiling}</td>{rates}'
+        f"<td>{html.text(row.device)}<small>{html.text(source(row))}</small></td>"
+        f'<td class="num">{ceiling}</td>{rates}'
         f'<td class="num group">{compared}</td>'
     )
 
@@ -77,8 +78,7 @@ def _not_measured(groups: Sequence[Sequence[BandwidthRow]], why: str) -> str:
     bare = [named(rows[0]) for rows in groups if all(row.source == "published" for row in rows)]
     if not bare:
         return ""
-    all_of_them = len(bare) == len(groups)
-    shapes = "none of these shapes" if all_of_them else f"not {'; nor '.join(bare)}"
-    reason = f"<br>{html.text(html.sentence(why))}" if why else ""
-    said = f"Our own devices: {html.text(shapes)} measured yet.{reason}"
+    shapes = "all of these shapes" if len(bare) == len(groups) else "; ".join(bare)
+    reason = f" {html.sentence(why)}" if why else ""
+    said = html.text(f"Not measured on any device of ours: {shapes}.{reason}")
     return f'<tr><td class="hatched" colspan="7">{said}</td></tr>'

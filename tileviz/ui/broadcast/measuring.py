@@ -119,7 +119,7 @@ def panel(design: BroadcastDesign) -> None:
     memory: Memory = st.session_state.setdefault(_MEMORY, Memory())
     memory.settle()
     gpu = next((status for status in machine.runner_statuses() if status.name == "gpu"), None)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with st.container(key="rates_head", horizontal=True, vertical_alignment="center", gap="small"):
         st.html(
             html.section("Bandwidth", f"each launch with a cold L2; {FORMULA}"), width="stretch"
         )
