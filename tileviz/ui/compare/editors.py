@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +15,7 @@ from tileviz.ui import frame, html
 from tileviz.ui.compare.cached import verdict_of
 from tileviz.ui.compare.files import opened
 from tileviz.ui.compare.form import FIELDS, CompareForm, side_text
+from tileviz.ui.compare.starts import starts
 from tileviz.ui.compare.state import sent_text
 
 # Other pages put design documents here.
@@ -25,6 +25,7 @@ MAX_SENT = 12
 _FILE_FAULT, _FILES, _CHOSEN = "compare.file_fault", "compare.files", "compare.chosen_sent"
 _NAMES = {"left": "Left", "right": "Right"}
 _ANY_FILE = "both"
+_POPOVER = 360
 _WIDTHS = [1.15, 2.5, 1.0]
 
 
@@ -78,12 +79,14 @@ def _side(side: str, name: Any, design: Any, more: Any) -> None:
             key=key(side),
             placeholder="a link, a preset or JSON",
             autocomplete="off",
+            on_change=_renamed,
+            args=(side,),
         )
-    with (
-        more,
-        st.popover("Choose", icon=":material/folder_open:", key=key(f"{side}.more"),
-                   width="stretch"),
-    ):  # fmt: skip
+    with more:
+        popover = st.popover(
+            "Choose", icon=":material/folder_open:", key=key(f"{side}.more"), width="stretch"
+        )
+    with popover, st.container(width=_POPOVER):
         st.selectbox(
             f"{label}: a preset",
             _preset_names(),
@@ -128,12 +131,25 @@ def _preset_label(name: str) -> str:
     return f"{found.study if page is None else page.title}: {found.title}"
 
 
+def _put(side: str, text: str) -> None:
+    """Put another design into a side."""
+    st.session_state[key(side)] = text
+    _renamed(side)
+
+
+def _renamed(side: str) -> None:
+    """Forget the name that a start gave to the design that was here before."""
+    given = {name for start in starts() for name in (start.pair.left_name, start.pair.right_name)}
+    if st.session_state.get(key(f"{side}_name")) in given:
+        st.session_state[key(f"{side}_name")] = ""
+
+
 def _take_preset(side: str) -> None:
     """Put the chosen preset's link into a side."""
     name = st.session_state[key(f"{side}.preset")]
     found = preset(name) if name else None
     if found is not None:
-        st.session_state[key(side)] = side_text(found.design)
+        _put(side, side_text(found.design))
         # The same preset can be chosen again after the side was changed.
         st.session_state[key(f"{side}.preset")] = None
 
@@ -201,7 +217,7 @@ def _sent_label(at: int, designs: list[Design]) -> str:
 def _take_sent(side: str, texts: list[str]) -> None:
     at = st.session_state.get(_CHOSEN)
     if isinstance(at, int) and at < len(texts):
-        st.session_state[key(side)] = texts[at]
+        _put(side, texts[at])
 
 
 def _clear_sent() -> None:
@@ -242,10 +258,10 @@ def _take_file(place: str, control: str) -> None:
     if isinstance(found, Pair):
         start_with(found)
     elif place in SIDES:
-        st.session_state[key(place)] = side_text(found)
+        _put(place, side_text(found))
     else:
         side = "right" if form.left.strip() and not form.right.strip() else "left"
-        fill(replace(form, **{side: side_text(found)}), force=True)
+        _put(side, side_text(found))
 
 
 def file_fault(form: CompareForm) -> html.Fault | None:

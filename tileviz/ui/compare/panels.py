@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from tileviz.comparing.code import NO_CUDA
-from tileviz.comparing.comparison import Compared, Comparison
+from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair, pair_file
 from tileviz.comparing.report import report_of
 from tileviz.export.links import to_query
@@ -63,7 +63,7 @@ def share(pair: Pair, comparison: Comparison | None) -> None:
         st.html(f'<p class="tv-note">{html.text(note)}</p>')
     else:
         st.html('<p class="tv-note">The address bar holds both designs, names and note:</p>')
-        st.code(pair.link(), language=None, wrap_lines=True)
+        st.code(_base() + pair.link(), language=None, wrap_lines=True)
     st.download_button(
         "Comparison file",
         pair_file(pair),
@@ -88,6 +88,11 @@ def share(pair: Pair, comparison: Comparison | None) -> None:
         )
 
 
+def _base() -> str:
+    """Return the address that the app is served at, "" where it is unknown."""
+    return str(st.context.url or "").rpartition("/")[0]
+
+
 def alone(pair: Pair) -> None:
     """Show the sides that there are, where there are not two of one study."""
     known = [
@@ -104,8 +109,7 @@ def alone(pair: Pair) -> None:
         st.html(html.empty(f"The {other} side is empty.", "Paste a link, or choose a design."))
     parts = [(_name(pair, side), design) for side, design in known]
     if parts:
-        sides = [(name, _compared(design)) for name, design in parts]
-        st.html(tables.sides(sides))
+        st.html(tables.sides([(name, verdict_of(design)) for name, design in parts]))
         page_links(parts)
         columns = st.columns(len(parts), gap="medium")
         for number, (column, (_, design)) in enumerate(zip(columns, parts, strict=True)):
@@ -113,10 +117,6 @@ def alone(pair: Pair) -> None:
                 draw_pictures(
                     pictures([plan_of(design)], frame.theme())[0], f"compare.alone.{number}"
                 )
-
-
-def _compared(design: Design) -> Compared:
-    return Compared("", design, plan_of(design), verdict_of(design))
 
 
 def _name(pair: Pair, side: str) -> str:
@@ -157,7 +157,7 @@ def body(found: Comparison) -> None:
     if found.note.strip():
         st.html(tables.note(found.note.strip()))
     parts = list(zip(found.names, (found.left, found.right), strict=True))
-    st.html(tables.sides(parts))
+    st.html(tables.sides([(name, side.statement) for name, side in parts]))
     page_links([(name, side.design) for name, side in parts])
     left, right = st.columns([1, 1.12], gap="medium")
     with left:

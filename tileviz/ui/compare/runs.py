@@ -20,6 +20,7 @@ from tileviz.runners.own_kernels import check_runner
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import study_of
+from tileviz.studies.statement import Statement
 from tileviz.ui import html, machine
 from tileviz.ui.compare import tables
 from tileviz.ui.compare.cached import cuda_of
@@ -134,21 +135,26 @@ def _result(what: Runnable, found: Comparison) -> None:
 
 def _measured(both: Both, found: Comparison) -> None:
     left, right = both.left, both.right
-    for name, side in zip(found.names, (left, right), strict=True):
-        if isinstance(side, str):
-            st.html(html.verdict("error", f"{name} did not run.", html.sentence(side)))
-        else:
-            said = side.statement
-            st.html(html.verdict(said.state, f"{name}: {said.sentence}", said.facts))
+    parts = list(zip(found.names, map(_said, (left, right)), strict=True))
     if isinstance(left, str) or isinstance(right, str):
+        st.html(tables.sides(parts))
         return
     rows = measured_rows(left, right, _same_work(found))
     said = measured_statement(rows, found.names)
     st.html(html.verdict(said.state, said.sentence, said.facts))
+    st.html(tables.sides(parts))
     st.html(html.panel("Measured", left.where))
     st.html(tables.numbers(rows, found.names, "Measured numbers"))
-    st.html(tables.accesses(left, right, found.names))
-    st.html(tables.run_notes([(found.names[0], left), (found.names[1], right)]))
+    notes = tables.run_notes([(found.names[0], left), (found.names[1], right)])
+    if below := tables.accesses(left, right, found.names) + notes:
+        st.html(below)
+
+
+def _said(run: Measured | str) -> Statement:
+    """Return what a run says of correctness, or why there is none."""
+    if isinstance(run, str):
+        return Statement("error", "Did not run.", html.sentence(run))
+    return run.statement
 
 
 def _same_work(found: Comparison) -> bool:

@@ -5,27 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tileviz.comparing.code import CodeDifference, Line, LinePair, Stretch
-from tileviz.comparing.comparison import Compared, Comparison
+from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.inputs import Field
 from tileviz.comparing.measured import AccessPair, Measured, access_pairs
 from tileviz.comparing.measures import Row, Value
+from tileviz.studies.statement import Statement
 from tileviz.ui import html
 
 _UNITS = {"shared": "wavefronts", "global": "sectors"}
 _BETTER = {"lower": "lower is better", "higher": "higher is better", "": ""}
 
 
-def sides(parts: Sequence[tuple[str, Compared]]) -> str:
+def sides(parts: Sequence[tuple[str, Statement]]) -> str:
     """Return each side's own verdict, side by side.
 
     Args:
-        parts: What each is called, and the side.
+        parts: What each is called, and what is said of it.
     """
     cells = "".join(
         f'<div><span class="tv-who">{html.text(name)}</span>'
-        f"<p>{html.glyph(side.statement.state)}<strong>{html.text(side.statement.sentence)}"
-        f'</strong></p><span class="tv-muted">{html.text(side.statement.facts)}</span></div>'
-        for name, side in parts
+        f"<p>{html.glyph(said.state)}<strong>{html.text(said.sentence)}</strong></p>"
+        f'<span class="tv-muted">{html.text(said.facts)}</span></div>'
+        for name, said in parts
     )
     return f'<div class="tv-cards tv-sides">{cells}</div>'
 
