@@ -6,6 +6,7 @@ from typing import cast
 from typer import BadParameter
 
 from tileviz.cli import (
+    checking,
     comparing,
     designs,
     explaining,
@@ -20,6 +21,7 @@ from tileviz.errors import DesignError
 
 __all__ = [
     "app",
+    "checking",
     "comparing",
     "designs",
     "explaining",
