@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
-from tileviz.studies.registry import STUDIES, make_design, study_of
+from tileviz.studies.registry import STUDIES, assets, make_design, study_of
 
 if TYPE_CHECKING:
     from tileviz.cuda.kernel import Kernel
     from tileviz.runners import Run
+    from tileviz.runners.bandwidth import Bandwidth
     from tileviz.studies.derivation import Numbers
 
 On = Literal["auto", "emulator", "gpu"]
@@ -128,6 +129,37 @@ def _done(of: Design, planned: Any, on: On, seed: int) -> Run:
     done = run_kernel(_kernel(small, plan(small)), on=on, seed=seed, study=of.study)
     instead = f"too large for the emulator; ran instead: {json.dumps(small.document())}"
     return replace(done, note="; ".join(filter(None, (done.note, instead))))
+
+
+def bandwidth(
+    of: Design, on: On = "auto", seed: int = 0, say: Callable[[str], None] = lambda stage: None
+) -> Bandwidth:
+    """Return the bandwidths of broadcast kernels: published, recorded, and measured now on a GPU.
+
+    Args:
+        of: A broadcast design; the one that is measured.
+        on: ``auto`` measures where there is a GPU, ``gpu`` insists.
+        seed: Seed of the inputs.
+        say: Called with what is being done now.
+
+    Returns:
+        Rows, each with device, source and ceiling; ``not_measured`` says why there is no live one.
+
+    Raises:
+        DesignError: It is no broadcast design, or there is no GPU and one is insisted on.
+        NotRunnable: The design has no kernel; the message says why.
+
+    Example:
+        >>> found = bandwidth(design(study="broadcast", operands=[[192]], out=[64, 192]))
+        >>> found.rows[0].device, found.rows[0].published_percent
+        ('V100', 92.26)
+    """
+    from tileviz.runners.bandwidth import find_bandwidth
+    from tileviz.studies.broadcast.design import BroadcastDesign
+
+    if not isinstance(of, BroadcastDesign):
+        raise DesignError("study", "has no bandwidth table; the study broadcast has", of.study)
+    return find_bandwidth(of, assets() / "runs", on=on, seed=seed, say=say)
 
 
 def _kernel(of: Design, planned: Any) -> Kernel:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tileviz.runners.words import gpu_lines
 from tileviz.studies.registry import study_of
-from tileviz.studies.statement import Statement
+from tileviz.studies.statement import Statement, TextTable
 
 _COLOURS = {"ok": "green", "attention": "yellow", "reject": "magenta", "error": "red"}
 
@@ -22,11 +22,7 @@ def show_plan(plan: Any, console: Console | None = None) -> None:
     explain = study_of(plan.design).explain
     say(out, explain.verdict(plan))
     for described in explain.tables(plan):
-        table = Table(*described.columns, box=None, title_justify="left")
-        for row in described.rows:
-            table.add_row(*map(Text, row))
-        out.print(Text(described.title, style="bold"))
-        out.print(table)
+        _table(out, described)
 
 
 def show_run(run: Any, console: Console | None = None) -> None:
@@ -102,6 +98,15 @@ def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = N
         out.print(Text(f"{used['registers']} registers, {memory}, {spills}"))
 
 
+def show_bandwidth(found: Any, design: Any, console: Console | None = None) -> None:
+    """Print bandwidths: what is known of the design first, then every row with its source."""
+    from tileviz.studies.broadcast.bandwidth_text import table, verdict
+
+    out = console or wide_console()
+    say(out, verdict(found.rows, design, found.not_measured))
+    _table(out, table(found.rows))
+
+
 def show_diagnosis(found: Any, console: Console | None = None) -> None:
     """Print what is installed, which runners work, and how to mend the rest."""
     out = console or wide_console()
@@ -118,6 +123,14 @@ def show_diagnosis(found: Any, console: Console | None = None) -> None:
     out.print(packages)
     for fix in found.fixes:
         out.print(Text(f"to fix: {fix}"))
+
+
+def _table(out: Console, described: TextTable) -> None:
+    table = Table(*described.columns, box=None, title_justify="left")
+    for row in described.rows:
+        table.add_row(*map(Text, row))
+    out.print(Text(described.title, style="bold"))
+    out.print(table)
 
 
 def _show_counts(out: Console, counts: Sequence[Any]) -> None:

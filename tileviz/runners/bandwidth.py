@@ -19,6 +19,7 @@ from tileviz.runners.history import recordings
 from tileviz.runners.inputs import make_arrays
 from tileviz.runners.protocol import Execution, RunnerUnavailable, Timing
 from tileviz.runners.verify import compare_outputs, expected_outputs
+from tileviz.runners.warming import On
 from tileviz.studies.broadcast.bandwidth import (
     BandwidthRow,
     bandwidth_rows,
@@ -131,6 +132,43 @@ def measure_bandwidth(
         times=tuple(times[version] for version in VERSIONS if version in times),
         missing=tuple((version, missing[version]) for version in VERSIONS if version in missing),
     )
+
+
+def find_bandwidth(
+    design: BroadcastDesign,
+    folder: Path,
+    *,
+    on: On = "auto",
+    seed: int = 0,
+    say: Say = lambda stage: None,
+) -> Bandwidth:
+    """Measure a design where there is a GPU, and return the whole table.
+
+    Args:
+        design: The design.
+        folder: Of the recordings.
+        on: ``auto`` measures where there is a GPU, ``gpu`` insists.
+        seed: Of the inputs.
+        say: Called with what is being done now.
+
+    Raises:
+        DesignError: There is no GPU and one is insisted on; or the emulator, which has no time.
+        NotRunnable: The design has no kernel at all.
+    """
+    if on not in ("auto", "gpu"):
+        raise DesignError("on", "must be auto or gpu: the emulator says nothing of time", on)
+    runner = GpuRunner()
+    status = runner.status()
+    why = "; ".join(filter(None, (status.reason, status.fix)))
+    if status.available:
+        try:
+            measured = measure_bandwidth(design, runner, seed=seed, say=say)
+            return bandwidth_table(folder, (measured,))
+        except RunnerUnavailable as error:
+            why = str(error)
+    if on == "gpu":
+        raise DesignError("on", why, on)
+    return bandwidth_table(folder, why=why)
 
 
 def bandwidth_table(folder: Path, live: tuple[Measured, ...] = (), why: str = "") -> Bandwidth:
@@ -283,9 +321,3 @@ def _free_host_bytes() -> int | None:
         if name == "MemAvailable" and value.split()[:1]:
             return int(value.split()[0]) << 10
     return None
-
-
-def why_not_measured(error: Exception) -> str:
-    """Return the reason of a measurement that could not be taken, in one line."""
-    known = isinstance(error, DesignError | NotRunnable | RunnerUnavailable)
-    return str(error) if known else f"{type(error).__name__}: {error}"
