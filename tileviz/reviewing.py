@@ -6,9 +6,11 @@ from datetime import datetime
 
 from tileviz import api
 from tileviz.cuda.kernel import Kernel
+from tileviz.errors import DesignError
 from tileviz.export.report import Reviewed, html_report
 from tileviz.figures.overview import pictures
 from tileviz.figures.tokens import LIGHT
+from tileviz.runners.results import Run
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import presets, study_of
@@ -31,12 +33,12 @@ def report_of(
         name: What people call it; the title of its preset, or its study, by default.
         title: The report's heading; the name by default.
         note: Free text.
-        run: Whether to run it in the emulator first; what cannot run is reported without a run.
+        run: Whether to run it in the emulator first; the report says why where that is impossible.
         now: The date in the report; the present by default.
         address: ``http://host:port`` of a server that opens the link.
 
     Raises:
-        DesignError: The title or note is too long, or the emulator is not available.
+        DesignError: The title or the note is too long.
 
     Example:
         >>> from tileviz.studies.registry import preset
@@ -45,9 +47,9 @@ def report_of(
     """
     plan = api.plan(design)
     (drawn,) = pictures([plan], LIGHT)
-    kernel = _executed(design) if run else None
-    done = None if kernel is None else api.run(design, on="emulator")[1]
-    reviewed = Reviewed(name or name_of(design), design, plan, done, drawn, kernel)
+    kernel, done, reason = _run(design) if run else (None, None, "")
+    called = name or name_of(design)
+    reviewed = Reviewed(called, design, plan, done, drawn, kernel, reason)
     return html_report([reviewed], title=title, note=note, now=now, address=address)
 
 
@@ -63,12 +65,14 @@ def name_of(design: Design) -> str:
     return next(found, f"A design of the {design.study} study")
 
 
-def _executed(design: Design) -> Kernel | None:
-    """Return the kernel that the emulator runs for a design, or None."""
+def _run(design: Design) -> tuple[Kernel | None, Run | None, str]:
+    """Return the kernel that the emulator runs for a design and its run, or why there is none."""
     study = study_of(design)
-    if not study.runnable:
-        return None
     try:
-        return api.kernel(study.emulated(design))
-    except NotRunnable:
-        return None
+        # Planned first: what has no kernel needs no emulator.
+        kernel = api.kernel(study.emulated(design))
+        return kernel, api.run(design, on="emulator")[1], ""
+    except NotRunnable as error:
+        return None, None, str(error)
+    except DesignError as error:
+        return None, None, error.message

@@ -195,7 +195,10 @@ def export(
         of = read_design(design)
         if form == "html":
             from tileviz.reviewing import report_of
+            from tileviz.runners import select_runner
 
+            if run:
+                select_runner("emulator")  # says what is missing where it does not work
             text = report_of(of, title=title, note=note, run=run)
         else:
             text = _exported(of, form)

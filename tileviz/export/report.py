@@ -95,6 +95,7 @@ class Reviewed:
         run: Its run, or None where it did not run.
         pictures: Its figures, drawn for a light page: ``overview.pictures([plan], LIGHT)[0]``.
         kernel: The kernel that ran or would run; None for the plan's own.
+        not_run: Why there is no run although one was asked for.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Reviewed:
     run: Run | None = None
     pictures: Sequence[PictureLike] = ()
     kernel: Kernel | None = None
+    not_run: str = ""
 
 
 def html_report(
@@ -280,6 +282,7 @@ class _Part:
     launch: str
     no_source: str
     run: _RunPart | None
+    not_run: str
     link: str
     link_note: str
     document: Markup
@@ -304,6 +307,7 @@ class _Part:
             launch="" if kernel is None else _launch(kernel),
             no_source=reason,
             run=None if entry.run is None else _RunPart.of(entry.run, kernel),
+            not_run=entry.not_run,
             link=_base(address) + relative if fits else "",
             link_note=""
             if fits

@@ -27,6 +27,11 @@ def has_gpu() -> bool:
     return _status("gpu").available
 
 
+def emulates() -> bool:
+    """Return whether kernels can run in the emulator here."""
+    return _status("emulator").available
+
+
 def runner_summary() -> tuple[str, str]:
     """Return the best runner here and what it can do, for the sidebar."""
     if _status("gpu").available:

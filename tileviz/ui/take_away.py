@@ -1,0 +1,202 @@
+"""One menu on every study's page: everything that a design can be taken away as."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+import streamlit as st
+
+from tileviz import api
+from tileviz.errors import DesignError
+from tileviz.export.links import MAX_LINK, page_url
+from tileviz.export.report import MAX_NOTE, MAX_TITLE
+from tileviz.export.script import pycuda_script
+from tileviz.export.snippets import standalone_cu
+from tileviz.reviewing import report_of
+from tileviz.studies.design import Design
+from tileviz.studies.errors import NotRunnable
+from tileviz.ui import frame, html, machine
+
+# Documents of designs that were sent to the Compare page, the newest last.
+SENT = "compare.sent"
+_MOST_SENT = 12
+_COMPARE = "pages/7_Compare.py"
+_LOCAL = ("localhost", "127.0.0.1", "::1")
+
+
+def take_away(page: str, design: Design) -> None:
+    """Draw the button that opens the menu; nothing in it is made before it is opened.
+
+    Args:
+        page: The page, for keys.
+        design: What the page shows.
+    """
+    _menu(page, design)
+
+
+@st.fragment
+def _menu(page: str, design: Design) -> None:
+    opened = st.popover(
+        "Export",
+        icon=":material/ios_share:",
+        type="tertiary",
+        key=f"{page}.export",
+        on_change="rerun",
+        width="content",
+    )
+    if not opened.open:
+        return
+    with opened, st.container(key=f"export_{page}", width="stretch", gap="small"):
+        _programs(page, design)
+        _document(page, design)
+        _link(design)
+        _send(page, design)
+        _report(page, design)
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """The kernel of a design, by name, or why there is none."""
+
+    entry: str
+    reason: str = ""
+
+
+@lru_cache(maxsize=64)
+def _runs(design: Design) -> _Runs:
+    try:
+        return _Runs(api.kernel(design).entry)
+    except DesignError as error:
+        return _Runs("", error.message)
+    except NotRunnable as error:
+        return _Runs("", str(error))
+
+
+def _programs(page: str, design: Design) -> None:
+    """Offer the two programs, each of which checks itself."""
+    found = _runs(design)
+    if not found.entry:
+        st.html(f'<p class="tv-note">No CUDA: {html.text(html.sentence(found.reason))}</p>')
+        return
+    with st.container(horizontal=True, gap="small"):
+        _download(
+            "CUDA program",
+            lambda: standalone_cu(api.kernel(design)),
+            f"{found.entry}.cu",
+            "text/plain",
+            f"{page}.export.cu",
+            f"One file: this kernel, a main, and a check of the output. nvcc {found.entry}.cu",
+        )
+        _download(
+            "PyCUDA script",
+            lambda: pycuda_script(api.kernel(design)),
+            f"{found.entry}.py",
+            "text/x-python",
+            f"{page}.export.py",
+            "One file: the same in Python, checked against NumPy.",
+        )
+
+
+def _document(page: str, design: Design) -> None:
+    name = f"{design.study}.json"
+    _download(
+        "Design, JSON",
+        json.dumps(design.document(), indent=2, ensure_ascii=False) + "\n",
+        name,
+        "application/json",
+        f"{page}.export.json",
+        f"For the command line: tileviz plan {name}",
+    )
+
+
+def _download(
+    label: str, data: str | Callable[[], str], name: str, mime: str, key: str, about: str
+) -> None:
+    # A function as data is called when the button is pressed, never on a rerun.
+    st.download_button(
+        label,
+        data,
+        file_name=name,
+        mime=mime,
+        key=key,
+        icon=":material/download:",
+        width="stretch",
+        on_click="ignore",
+        help=about,
+    )
+
+
+def _link(design: Design) -> None:
+    st.html(html.panel("Link", "complete: it opens this very design"))
+    link = page_url(design)
+    if len(link) > MAX_LINK:
+        note = (
+            f"This design is too long for a link ({len(link):,} characters, at most {MAX_LINK:,} "
+            "are read). Hand on its JSON instead."
+        )
+        st.html(f'<p class="tv-note">{html.text(note)}</p>')
+        return
+    st.code(_server() + link, language=None, wrap_lines=True)
+
+
+def _server() -> str:
+    """Return the address of this server, "" where it is not known."""
+    parts = urlsplit(st.context.url or "")
+    return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
+
+
+def _send(page: str, design: Design) -> None:
+    if all(known.script != _COMPARE for known in frame.PAGES):
+        return
+    sent = _sent()
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.button(
+            "Send to compare",
+            key=f"{page}.export.send",
+            icon=":material/compare_arrows:",
+            on_click=_add,
+            args=(design,),
+        )
+        if sent and sent[-1] == design.document():
+            others = f", {len(sent)} designs wait there" if len(sent) > 1 else ""
+            st.page_link(_COMPARE, label=f"Open Compare{others}", icon=":material/arrow_forward:")
+
+
+def _sent() -> list[object]:
+    held = st.session_state.get(SENT)
+    return list(held) if isinstance(held, list) else []
+
+
+def _add(design: Design) -> None:
+    """Remember a design for the Compare page, once."""
+    document = design.document()
+    kept = [known for known in _sent() if known != document]
+    st.session_state[SENT] = [*kept, document][-_MOST_SENT:]
+
+
+def _report(page: str, design: Design) -> None:
+    """Offer the report: figures, CUDA and numbers in one file that opens offline."""
+    st.html(html.panel("Report", "one HTML file that opens offline"))
+    title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
+    note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
+    can_run = bool(_runs(design).entry) and machine.emulates()
+    run = st.toggle(
+        "Run it in the emulator first",
+        key=f"{page}.export.run",
+        disabled=not can_run,
+        help="The report then shows what was measured beside what was predicted.",
+    )
+    parts = urlsplit(_server())
+    address = "" if parts.hostname in _LOCAL else _server()
+    _download(
+        "HTML report",
+        lambda: report_of(design, title=title, note=note, run=run and can_run, address=address),
+        f"tileviz-{design.study}.html",
+        "text/html",
+        f"{page}.export.html",
+        "Verdict, pictures that still answer, numbers, CUDA, environment and date.",
+    )
