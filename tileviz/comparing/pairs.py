@@ -105,12 +105,12 @@ def read_side(text: str) -> Design:
     if found is not None:
         return _planned(found.design)
     if given.startswith("{"):
-        return _planned(_design(_json(given)))
+        return side_of(_json(given))
     if len(given) > MAX_LINK:
         raise DesignError("", f"at most {MAX_LINK:,} characters of a link are read", shown(given))
     if "?" in given:
         return _planned(_linked(given))
-    if "=" in given:
+    if given.startswith("study=") or "&study=" in given:
         return _planned(_queried(given))
     message = "is no link, preset or JSON; paste an address, or choose a preset"
     raise DesignError("", message, shown(given))
@@ -179,10 +179,19 @@ def _json(text: str) -> Any:
         raise DesignError("", error.message, error.value) from None
 
 
-def _design(document: Any) -> Design:
+def side_of(document: Any) -> Design:
+    """Return the design of a JSON document, once it has been planned.
+
+    Raises:
+        DesignError: It is no design, has a fault, or is a whole comparison.
+
+    Example:
+        >>> side_of({"study": "layout", "layout": "S[32:1]"}).study
+        'layout'
+    """
     if isinstance(document, Mapping) and document.get("kind") == KIND:
         raise DesignError("", "is a comparison; choose a file or link of one design", None)
-    return make_design(document)
+    return _planned(make_design(document))
 
 
 def read_pair(text: str) -> Pair:
@@ -225,7 +234,7 @@ def _inside(name: str, document: Any) -> Design | None:
     if document is None:
         return None
     try:
-        return _planned(_design(document))
+        return side_of(document)
     except DesignError as error:
         raise error.within(name) from None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Protocol
 
-from tileviz.comparing.pairs import KIND, MAX_FILE, Pair, read_pair, read_side
+from tileviz.comparing.pairs import KIND, MAX_FILE, Pair, read_pair, side_of
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
 from tileviz.studies.documents import parse_json
@@ -40,4 +40,4 @@ def opened(upload: Upload) -> Design | Pair:
     document = parse_json(text)
     if isinstance(document, Mapping) and document.get("kind") == KIND:
         return read_pair(text)
-    return read_side(text)
+    return side_of(document)
