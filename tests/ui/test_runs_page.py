@@ -272,3 +272,15 @@ def test_a_run_from_a_page_is_kept(open_page: OpenPage) -> None:
         page.run()
     (run,) = store.find(Wanted(), limit=9)
     assert (run.study, run.variant, run.verified) == ("permute", "k = 2", True)
+
+
+def test_a_run_of_the_kernel_lab_is_kept(open_page: OpenPage) -> None:
+    page = open_page("pages/6_Kernel_lab.py")
+    button(page, "Run").click().run()
+    store = RunStore(data_folder())
+    for _ in range(200):  # the run goes on in the background
+        if store.count(Wanted()):
+            break
+        page.run()
+    (run,) = store.find(Wanted(), limit=9)
+    assert run.study == "kernel" and "__global__" in run.design["source"]

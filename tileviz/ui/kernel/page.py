@@ -64,6 +64,7 @@ def _outcome(current: PageState) -> Outcome:
         LabView.of,
         refused=() if own_kernels_on_gpu() else ("gpu",),
         ready=not current.problems,
+        design=design,
     )
     with st.container(horizontal=True, gap="small", key="lab_verdict"):
         left = st.container(width="stretch")
