@@ -11,12 +11,7 @@ from tileviz.figures.overview import Legend, Picture
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import TextTable
 from tileviz.ui import html
-
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz"},
-}
+from tileviz.ui.charts import chart_config
 
 
 def draw_pictures(pictures: Sequence[Picture], key: str) -> None:
@@ -35,7 +30,7 @@ def draw_pictures(pictures: Sequence[Picture], key: str) -> None:
             width="stretch" if picture.width is None else picture.width,
             theme=None,
             key=f"{key}.{number}",
-            config=_CHART,
+            config=chart_config(key.replace(".", "-")),
             alt=picture.alt,
         )
 

@@ -30,6 +30,7 @@ from tileviz.ui.access.cached import (
     sweeps_of,
 )
 from tileviz.ui.access.form import AccessForm
+from tileviz.ui.charts import chart_config
 from tileviz.ui.run_panel import run_panel
 
 Physical = Literal["banks", "wavefronts", "lanes"]
@@ -47,11 +48,6 @@ _KEYS: dict[Physical, str] = {
     "banks": "words asked of each bank, a row for each group of lanes",
     "wavefronts": "the lane each bank serves, a row for each pass, first come first served",
     "lanes": "the bank of each lane, lines between groups that are served together",
-}
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-banks"},
 }
 
 
@@ -163,7 +159,7 @@ def _tile(scene: _Scene, part: Window) -> None:
         width="content",
         theme=None,
         key=_MAP,
-        config=_CHART,
+        config=chart_config("banks"),
         on_select=lambda: _pick(part),
         selection_mode="points",
         alt=banks.describe_tile(part, scene.shown),
@@ -265,7 +261,7 @@ def _strip(figure: object, name: str, alt: str) -> None:
         width=banks.MAP_WIDTH,
         theme=None,
         key=f"banks.strip.{name}",
-        config=_CHART,
+        config=chart_config("banks"),
         alt=alt,
     )
 

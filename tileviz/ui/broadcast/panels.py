@@ -18,14 +18,10 @@ from tileviz.ui.broadcast.blocks import block_title, state_legend, where
 from tileviz.ui.broadcast.cached import blocks_of, picture_of, versions_of
 from tileviz.ui.broadcast.decision import finder, finder_table, no_finder, path
 from tileviz.ui.broadcast.loads import loads, proof
+from tileviz.ui.charts import chart_config
 
 _OPERAND, _BLOCK, _WARP = "broadcast.operand", "broadcast.block", "broadcast.warp"
 _GREY, _PLACE_OF = "broadcast.grey", "broadcast.place_of"
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-broadcast"},
-}
 
 
 def decision(plan: BroadcastPlan) -> None:
@@ -93,7 +89,7 @@ def pictures(plan: BroadcastPlan) -> None:
             width="stretch",
             theme=None,
             key=f"broadcast.map.{version}",
-            config=_CHART,
+            config=chart_config("broadcast"),
             alt=figure.describe(found, warps[version]),
         )
 

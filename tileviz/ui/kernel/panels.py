@@ -19,6 +19,7 @@ from tileviz.studies.documents import json_line
 from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.registry import make_design
 from tileviz.ui import frame, html
+from tileviz.ui.charts import chart_config
 from tileviz.ui.kernel import editors, tables
 from tileviz.ui.kernel.source_view import name_of, source_view
 from tileviz.ui.kernel.state import too_long
@@ -26,11 +27,6 @@ from tileviz.ui.kernel.view import LabView
 
 _ACCESS, _STOP, _SHOWN = "lab.access", "lab.stop", "lab.shown"
 _TIME, _VIEW = "lab.time", "lab.source_view"
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-lanes"},
-}
 
 
 # -- edit ------------------------------------------------------------------------------------------
@@ -228,7 +224,7 @@ def _over_time(sample: Executions, stop: int) -> None:
         over_time.cost_bars(sample, stop, frame.theme()),
         theme=None,
         key=_TIME,
-        config=_CHART,
+        config=chart_config("lanes"),
         on_select=_pick_time,
         selection_mode="points",
         alt=f"{sample.stops} executions, {int(sample.cost.min())} to {int(sample.cost.max())} "
@@ -279,7 +275,7 @@ def _map(row: AccessRow, sample: Executions, stop: int) -> None:
         over_time.lane_map(accesses, theme),
         theme=None,
         key="lab.map",
-        config=_CHART,
+        config=chart_config("lanes"),
         alt=over_time.describe(accesses, cost, ideal),
     )
     st.html(f'<p class="tv-note lab-key">{html.text(over_time.map_key(accesses))}</p>')

@@ -26,6 +26,7 @@ from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
 from tileviz.studies.layout.plan import LayoutPlan
 from tileviz.ui import frame, html
+from tileviz.ui.charts import chart_config
 from tileviz.ui.layouts import tables
 from tileviz.ui.layouts.cached import Shown, shown
 
@@ -38,11 +39,6 @@ _WIDEST_BESIDE = 720
 _LEAST_TITLE = 380
 _KINDS: tuple[Kind, Kind] = ("logical", "physical")
 _TITLES: dict[Side, str] = {"operand": "Operand", "result": "Result"}
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-layout"},
-}
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ def _picture(
             width=width,
             theme=None,
             key=f"layouts.map.{side}.{kind}",
-            config=_CHART,
+            config=chart_config("layout"),
             alt=describe(grid, part.facts),
         )
         if grid.left_out:

@@ -19,6 +19,7 @@ from tileviz.figures.tokens import PRINT
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.plan import Key, PermutePlan, Schedule, XorSchedule, xor_form
 from tileviz.ui import frame, html
+from tileviz.ui.charts import chart_config
 from tileviz.ui.permute import tables
 from tileviz.ui.permute.cached import Code, code_of, formulas_of, kernel_of
 from tileviz.ui.run_panel import run_panel
@@ -31,11 +32,6 @@ _PLACED_LANES = 5
 _MAX_LINES, _TALL_PIXELS = 70, 900
 _PHASES: tuple[PhaseName, PhaseName] = ("read", "write")
 _THROUGH = {"read": "Read through source", "write": "Write through destination"}
-_CHART = {
-    "displaylogo": False,
-    "modeBarButtons": [["toImage"]],
-    "toImageButtonOptions": {"format": "svg", "filename": "tileviz-permute"},
-}
 
 
 def pictures(plan: PermutePlan) -> Schedule | None:
@@ -135,7 +131,7 @@ def _phase_pair(plan: PermutePlan, schedule: Schedule, view: ViewName) -> None:
             width="stretch",
             theme=None,
             key=_map_key(phase),
-            config=_CHART,
+            config=chart_config("permute"),
             on_select=lambda phase=phase: _pick(plan, schedule, phase, view),
             selection_mode="points",
             alt=describe(plan, schedule, phase, view),

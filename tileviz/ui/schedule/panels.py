@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
@@ -28,6 +26,7 @@ from tileviz.studies.schedule.recommend import (
     offsets_and_directions,
 )
 from tileviz.ui import frame, html
+from tileviz.ui.charts import chart_config
 from tileviz.ui.schedule import editors, sweeps, tables
 from tileviz.ui.schedule.cached import map_of, plan_of
 
@@ -36,14 +35,6 @@ _GREY, _GREY_WAS, _STRIP = "schedule.grey", "schedule.grey_was", "schedule.strip
 _POLL_SECONDS = 0.3
 # Under a map lower than this the workers' shares have room.
 _FLAT = 300
-
-
-def _chart(name: str) -> dict[str, Any]:
-    return {
-        "displaylogo": False,
-        "modeBarButtons": [["toImage"]],
-        "toImageButtonOptions": {"format": "svg", "filename": f"tileviz-{name}"},
-    }
 
 
 def chart_theme() -> Theme:
@@ -92,7 +83,7 @@ def _map(plan: SchedulePlan) -> None:
         width="content",
         theme=None,
         key="schedule.map",
-        config=_chart("schedule"),
+        config=chart_config("schedule"),
         alt=order_map.describe(plan, wave),
     )
     _map_controls(plan)
@@ -195,7 +186,7 @@ def _curve(plan: SchedulePlan) -> None:
         width="stretch",
         theme=None,
         key="schedule.curve",
-        config=_chart("l2"),
+        config=chart_config("l2"),
         alt=f"Hit rate of {curves[0].label} against cache size: {said}.",
     )
 
@@ -246,7 +237,7 @@ def _strip(plan: SchedulePlan, found: Recommendation) -> None:
         width="stretch",
         theme=None,
         key=_STRIP,
-        config=_chart("sweep"),
+        config=chart_config("sweep"),
         on_select=lambda: _take(strip),
         selection_mode="points",
         alt=f"L2 hit rate of every offset and direction. {found.sentence}",
@@ -287,6 +278,6 @@ def _balance(plan: SchedulePlan) -> None:
         width="stretch",
         theme=None,
         key="schedule.shares",
-        config=_chart("balance"),
+        config=chart_config("balance"),
         alt=f"Work of {plan.design.workers} workers against their mean; {facts}.",
     )

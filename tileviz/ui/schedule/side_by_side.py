@@ -16,6 +16,7 @@ from tileviz.studies.schedule.recommend import (
     rule_of_thumb,
 )
 from tileviz.ui import html
+from tileviz.ui.charts import chart_config
 from tileviz.ui.schedule import tables, timings
 from tileviz.ui.schedule.cached import plan_of
 from tileviz.ui.schedule.panels import chart_theme
@@ -95,6 +96,6 @@ def _small(candidate: Candidate, other: SchedulePlan | DesignError, shown: Sched
         width="stretch",
         theme=None,
         key=f"schedule.small.{candidate.label}",
-        config={"displayModeBar": False},
+        config=chart_config("order"),
         alt=f"{name}: the order of the tiles, first dark, last bright.",
     )
