@@ -63,7 +63,7 @@ def test_a_run_unfolds_too() -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        ("nope", "no such number; there are reference.k"),
+        ("nope", "no such number; there are ours.k"),
         ("reference.src_addr.9.0", "register: must be 0 to 3"),
         ("reference.src_addr.0.-1", "lane: must be 0 to 31"),
         ("reference.src_addr.0.٣", "lane: must be 0 to 31"),
@@ -92,4 +92,4 @@ def test_numbers_print_as_text() -> None:
     assert "k = 2, both phases = 8 wavefronts\n  1. Read and write." in str(
         found.find("schedules.2.cost")
     )
-    assert [one.name for one in found][:1] == ["reference.k"]
+    assert [one.name for one in found][:1] == ["ours.k"]

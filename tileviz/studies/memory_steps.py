@@ -157,8 +157,9 @@ def _instruction_steps(accesses: Accesses, row: int, name: str, with_bits: bool)
         lanes = "" if len(groups) == 1 else f", lanes {group.first} to {group.last}"
         many = f"{group.passes} {what}{'s' * (group.passes != 1)}"
         asked = f"{group.banks} bank{'s are' if group.banks != 1 else ' is'} asked"
-        by = f"by lane{'s' * (len(group.lanes) != 1)} {listed(group.lanes)}"
-        text = f"{name}{lanes}: {asked}, bank {group.bank} for {many} {by}."
+        by = f"by lane{'s' * (len(group.lanes) != 1)} {run_words(group.lanes, _EACH)}"
+        text = f"{name}{lanes}: {asked}, bank {group.bank} for {many} {by}"
+        text += "" if text.endswith(".") else "."
         if group.passes == 1:
             text = f"{name}{lanes}: {asked}, each for one {what}."
         bits = _meeting_bits(group) if with_bits and group.passes > 1 else ()

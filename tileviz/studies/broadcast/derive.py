@@ -45,14 +45,14 @@ def numbers(plan: BroadcastPlan) -> Numbers:
         >>> found.find("bytes").steps[-1].arithmetic
         '(2 · 38,535,168 + 192) · 4 = 308,282,112'
     """
-    found = [*_axes(plan), *_decided(plan)]
+    found = _decided(plan)
     if plan.early is not None and plan.early.block is not None:
         found += _early(plan, plan.early.block)
     if plan.before is not None:
         found += _before(plan, plan.before)
     if plan.ours is not None:
         found += _ours(plan, plan.ours)
-    return Numbers((*found, *_bandwidth(plan.design)), _families(plan))
+    return Numbers((*found, *_axes(plan), *_bandwidth(plan.design)), _families(plan))
 
 
 def _made(

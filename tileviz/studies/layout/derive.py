@@ -41,7 +41,7 @@ def numbers(plan: LayoutPlan) -> Numbers:
     sides = [_Side(plan, "operand", plan.operand, plan.operand_shape)]
     if plan.result is not None and plan.makes_another:
         sides.append(_Side(plan, "result", plan.result, plan.result_shape))
-    listed = [one for side in sides for one in (*side.parts(), *side.facts())]
+    listed = [one for side in sides for one in (*side.facts(), *side.parts())]
     if plan.result is not None and not plan.makes_another:
         # The result is the layout as it was given.
         listed += _Side(plan, "result", plan.result, plan.result_shape, own=False).parts()
@@ -255,7 +255,7 @@ class _Side:
         if not self.layout.size or len(self.shape) > 12:
             return []
         parameters = tuple(
-            Parameter(f"i{dim}", range(extent), min(1, extent - 1))
+            Parameter(f"dim_{dim}", range(extent), min(1, extent - 1))
             for dim, extent in enumerate(self.shape)
         )
         holes = ".".join(f"{{{one.name}}}" for one in parameters)

@@ -44,14 +44,14 @@ def numbers(plan: PermutePlan) -> Numbers:
         >>> write.title, write.steps[-1].arithmetic
         ('k = 0, write = 16 wavefronts', '4 + 4 + 4 + 4 = 16')
     """
-    found = [*_reference(plan), *_hardware(plan)]
+    found = [] if plan.ours is None else _ours(plan, plan.ours)
+    found += _hardware(plan)
     for at, schedule in enumerate(plan.schedules):
         found.append(
             _plain(f"schedules.{at}.k", _EVERY_K, f"{schedule.label}: lane bits used", schedule.k)
         )
         found += _schedule(f"schedules.{at}", _EVERY_K, schedule.label, schedule)
-    if plan.ours is not None:
-        found += _ours(plan, plan.ours)
+    found += _reference(plan)
     for at, way in enumerate(alternatives(plan)):
         found += alternative_numbers(plan, at, way)
     return Numbers(tuple(found), _families(plan))

@@ -53,7 +53,7 @@ def numbers(plan: SchedulePlan) -> Numbers:
         >>> found.find("metrics.wave_footprint_bytes.7").steps[-1].arithmetic
         '(7 · 128 + 6 · 256) · 16,384 · 16 / 8 = 79,691,776'
     """
-    listed = [*_grid(plan), *_coverage(plan), *_metrics("metrics", _MODEL, plan.metrics)]
+    listed = [*_metrics("metrics", _MODEL, plan.metrics), *_grid(plan), *_coverage(plan)]
     if plan.design.policy != "row_major":
         listed += _metrics("row_major", _ROW_MAJOR, plan.baseline)
     return Numbers(tuple(listed), _families(plan))

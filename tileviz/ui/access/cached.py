@@ -16,12 +16,13 @@ from tileviz.errors import DesignError
 from tileviz.export.snippets import standalone_cu
 from tileviz.layouts import ComposeLayout
 from tileviz.memory import Accesses
-from tileviz.studies.access import explain
+from tileviz.studies.access import derive, explain
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.kernel import kernel
 from tileviz.studies.access.plan import AccessPlan, memory_layout, plan
 from tileviz.studies.access.search import SearchResult, search
 from tileviz.studies.access.shown import Instruction, Sweep, instruction, sweeps
+from tileviz.studies.derivation import Numbers
 from tileviz.studies.design import validated
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.statement import Statement
@@ -69,6 +70,12 @@ def search_of(design: AccessDesign) -> SearchResult | DesignError:
         return search(design)
     except DesignError as error:
         return error
+
+
+def numbers_of(design: AccessDesign) -> Numbers:
+    """Return every number of a design's plan, and of its search where there is one."""
+    found, result = derive.numbers(plan_of(design)), search_of(design)
+    return found if isinstance(result, DesignError) else found + derive.searched(result)
 
 
 def with_layout(design: AccessDesign, layout: str) -> AccessDesign:

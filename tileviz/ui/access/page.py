@@ -7,9 +7,11 @@ from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 
 from tileviz.ui import frame, html
 from tileviz.ui.access import editors, panels, state, tables
-from tileviz.ui.access.cached import plan_of, verdict_of
+from tileviz.ui.access.cached import numbers_of, plan_of, verdict_of
 from tileviz.ui.access.form import label
 from tileviz.ui.agreement import settle, show_faults
+from tileviz.ui.explain import verdict_row
+from tileviz.ui.take_away import take_away
 
 _STATE = "banks"
 
@@ -23,20 +25,21 @@ def page() -> None:
             html.title("Banks and swizzles", "Any layout, any access: which lanes meet in a bank"),
             width="stretch",
         )
-        corner = st.container(width="content")
         popover = st.popover(
             "Further accesses",
             icon=":material/tune:",
             type="tertiary",
             key="banks.more",
         )
+        corner = st.container(width="content")
     current = settle(state.RULES, editors, _STATE, lambda: _further(popover))
     with corner:
-        panels.download(current.design)
+        take_away("banks", current.design)
     show_faults(current, label, "The first preset")
     said = verdict_of(current.design)
-    st.html(html.verdict(said.state, said.sentence, said.facts))
-    panels.body(plan_of(current.design), current.form)
+    plan = plan_of(current.design)
+    verdict_row("banks", said, lambda: numbers_of(plan.design))
+    panels.body(plan, current.form)
 
 
 def _further(popover: PopoverContainer) -> None:

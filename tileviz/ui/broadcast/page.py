@@ -6,11 +6,14 @@ from pathlib import Path
 
 import streamlit as st
 
+from tileviz.studies.broadcast import derive
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.broadcast import cuda, editors, measuring, panels, state
 from tileviz.ui.broadcast.cached import plan_of, verdict_of
 from tileviz.ui.broadcast.form import label
+from tileviz.ui.explain import verdict_row
+from tileviz.ui.take_away import take_away
 
 _STATE = "broadcast"
 
@@ -30,11 +33,11 @@ def page() -> None:
         corner = st.container(width="content")
     current = settle(state.RULES, editors, _STATE)
     with corner:
-        panels.download(current.design)
+        take_away("broadcast", current.design)
     show_faults(current, label, "The first preset")
     plan = plan_of(current.design)
     said = verdict_of(current.design)
-    st.html(html.verdict(said.state, said.sentence, said.facts))
+    verdict_row("broadcast", said, lambda: derive.numbers(plan))
     panels.decision(plan)
     panels.pictures(plan)
     measuring.panel(current.design)

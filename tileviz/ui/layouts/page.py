@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from tileviz.studies.layout import derive
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
+from tileviz.ui.explain import verdict_row
 from tileviz.ui.layouts import editors, panels, state
 from tileviz.ui.layouts.cached import plan_of, verdict_of
 from tileviz.ui.layouts.form import label
+from tileviz.ui.take_away import take_away
 
 _STATE = "layouts"
 
@@ -24,9 +27,9 @@ def page() -> None:
         corner = st.container(width="content")
     current = settle(state.RULES, editors, _STATE)
     with corner:
-        panels.download(current.design)
+        take_away("layouts", current.design)
     show_faults(current, label, "The first preset")
     plan = plan_of(current.design)
     said = verdict_of(current.design)
-    st.html(html.verdict(said.state, said.sentence, said.facts))
+    verdict_row("layouts", said, lambda: derive.numbers(plan))
     panels.body(plan)
