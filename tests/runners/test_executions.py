@@ -140,7 +140,10 @@ def test_the_others_above_ideal_are_named_and_totals_given() -> None:
 
 def test_problems_are_sentences_with_their_line() -> None:
     limit = Problem("limit", "stopped: more than 60 seconds")
-    assert own_statement([], [limit], []).state == "attention"
+    assert own_statement([], [limit], []).state == "error"
+    counted = _accesses([4])
+    rows = compare([], [counted])
+    assert own_statement(rows, [limit], kept(rows, [counted])).state == "attention"
     assert problem_words(limit)[0] == "Stopped: more than 60 seconds."
     compile_fault = Problem("compile", 'line 3: expected a ";"', 3)
     assert problem_words(compile_fault)[0] == 'Does not compile, line 3: expected a ";".'

@@ -43,8 +43,9 @@ def own_statement(
         sentence, facts = problem_words(problems[0])
         more = len(problems) - 1
         facts = " ".join(filter(None, (facts, f"{more} more below." if more else "")))
-        ours = problems[0].kind == "limit"
-        return Statement("attention" if ours else "error", sentence, facts)
+        # A limit that was met on the way leaves what was counted before; it is no fault of a line.
+        partial = problems[0].kind == "limit" and rows
+        return Statement("attention" if partial else "error", sentence, facts)
     worst = worst_row(rows)
     if worst is None:
         sentence = "Nothing is paid above the ideal." if rows else "No memory access was traced."

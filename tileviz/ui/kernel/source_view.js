@@ -41,7 +41,7 @@ function access(row, choose, picked) {
     const above = row.above && (name === "cost" || name === "excess")
     const number = make("td", "num")
     number.appendChild(make("span", above ? "above" : "", row[name]))
-    if (name === "cost") number.appendChild(make("small", "", row.unit))
+    if (name === "cost") number.append(" ", make("small", "", row.unit))
     cells.push(number)
   })
   return cells
