@@ -103,3 +103,18 @@ def test_a_confined_worker_has_no_files_processes_or_privileges(monkeypatch):
     finally:
         worker.close()
     assert gone(worker.pid)
+
+
+@needs_linux
+def test_pipes_that_cannot_be_widened_are_used_as_they_are(monkeypatch):
+    import fcntl
+
+    def refuse(*arguments):
+        raise PermissionError
+
+    monkeypatch.setattr(fcntl, "fcntl", refuse)
+    worker = Worker("misbehaving_worker", search=[STANDIN])
+    try:
+        assert worker.call({}, [np.arange(3)], timeout=20)[1][0].tolist() == [0, 2, 4]
+    finally:
+        worker.close()
