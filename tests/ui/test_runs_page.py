@@ -126,6 +126,12 @@ def test_search_filters_and_pages(open_page: OpenPage) -> None:
     assert "1 to 10 of 24" in said(page)
 
 
+def test_a_page_beyond_the_last_shows_the_last(open_page: OpenPage) -> None:
+    for number in range(12):
+        add(seed=number)
+    assert "11 to 12 of 12" in said(open_page(SCRIPT, {"page": "999"}))
+
+
 def test_a_link_restores_search_and_run(open_page: OpenPage) -> None:
     numbers = [add(name=name) for name in ("one", "two")]
     page = open_page(SCRIPT, {"find": "two", "since": "2026-11-29", "run": str(numbers[0])})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from tileviz.runners.store import history_off
@@ -32,7 +34,11 @@ def page() -> None:
         st.html(html.error_box(faults[:_MAX_FAULTS], "The rest of the address is used.", more))
     panels.fault()
     asked, history = memory.asked, History.here()
-    found = history.listing(asked.wanted, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE)
+    found = _listing(history, asked)
+    if found.total and not found.rows:
+        # A page that was there when the link was made, or before runs were deleted.
+        asked = replace(asked, page=-(-found.total // PER_PAGE))
+        found = _listing(history, asked)
     for note in found.notes:
         st.html(html.verdict("error", html.sentence(note)))
     if not found.total and asked.wanted == Wanted():
@@ -46,6 +52,10 @@ def page() -> None:
         return
     panels.run_list(history, found, asked)
     panels.one_run(history, asked)
+
+
+def _listing(history: History, asked: Asked) -> Listing:
+    return history.listing(asked.wanted, limit=PER_PAGE, offset=(asked.page - 1) * PER_PAGE)
 
 
 def _nothing_yet() -> None:

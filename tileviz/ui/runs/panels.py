@@ -98,8 +98,7 @@ def _pick_all(rows: Sequence[KeptRun]) -> None:
 def _pages(found: Listing, asked: Asked) -> None:
     first = (asked.page - 1) * PER_PAGE + 1
     last = first + len(found.rows) - 1
-    shown = f"{first} to {last} of {found.total}" if found.rows else f"none of {found.total} here"
-    st.html(f'<p class="tv-note">{shown}</p>', width="content")
+    st.html(f'<p class="tv-note">{first} to {last} of {found.total}</p>', width="content")
     for label, icon, page, off in (
         ("Newer", ":material/chevron_left:", asked.page - 1, asked.page <= 1),
         ("Older", ":material/chevron_right:", asked.page + 1, last >= found.total),
@@ -226,7 +225,7 @@ def _actions(run: KeptRun) -> None:
                 label = f"Open in {page.title}"
                 st.page_link(page.script, label=label, icon=page.icon, query_params=query)
             elif page is not None:
-                note = "The design is too long for a link; its page opens the downloaded file."
+                note = "Too long for a link: download the design, and open the file."
                 st.html(f'<p class="tv-note">{note}</p>', width="content")
             _send(run)
         st.download_button(

@@ -61,7 +61,8 @@ def facts(run: KeptRun) -> str:
         ("Ran on", run.recorded or run.device or run.runner),
         ("Seed", str(run.seed)),
         ("tileviz", run.version),
-        ("Note", run.note),
+        # One's own note is in its field; a recorded run's is nowhere else.
+        ("Note", run.note if run.recorded else ""),
     )
     rows = [(html.text(name), html.text(value)) for name, value in pairs if value]
     return html.table((), rows, css="tv-run-facts", label="About this run")
