@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tileviz import api
 from tileviz.errors import DesignError
-from tileviz.lessons import Lesson, mark, parse
+from tileviz.lessons import Lesson, mark, parse, results, shelf
 from tileviz.lessons.expressions import filled, value_of
 from tileviz.lessons.results import Result
 from tileviz.studies.registry import preset
@@ -168,6 +168,13 @@ def test_results_beyond_the_plan() -> None:
     assert value_of("demo.run.verified", names) is True
     with pytest.raises(DesignError, match=r"demo\.search: takes an access design"):
         value_of("demo.search.found", names)
+
+
+def test_a_run_that_never_ends_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(results, "MAX_SECONDS", 0)
+    race = shelf().lesson("the-emulator-finds-a-race")
+    with pytest.raises(DesignError, match=r"run: was stopped after 0 seconds"):
+        mark(race, race.questions[3], "while (1);")
 
 
 @given(st.text(max_size=60))

@@ -11,7 +11,8 @@ from tileviz.cli import app
 
 SHELL = CliRunner()
 BROKEN = (
-    '# T\n\nS.\n\n```tileviz-design a\n{"study": "access", "bytes": 4, "addresses": [0, 128]}\n```\n'
+    "# T\n\nS.\n\n"
+    '```tileviz-design a\n{"study": "access", "bytes": 4, "addresses": [0, 128]}\n```\n'
     '```tileviz-question\n{"kind": "number", "ask": "?", "value": "a.waves"}\n```\n'
 )
 

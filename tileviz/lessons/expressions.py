@@ -130,6 +130,38 @@ def first_words(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(node.id for node in ordered if node.id not in _FUNCTIONS))
 
 
+def paths_in(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the paths of an expression: (design, the number's name in its plan).
+
+    Raises:
+        DesignError: It cannot be read.
+
+    Example:
+        >>> paths_in("100 * a.metrics.rate - b.schedules[0].write.cost")
+        (('a', 'metrics.rate'), ('b', 'schedules.0.write.cost'))
+    """
+    inner: set[int] = set()
+    found = []
+    for node in ast.walk(_tree(text.strip())):
+        if not isinstance(node, (ast.Attribute, ast.Subscript)) or id(node) in inner:
+            continue
+        names: list[str] = []
+        here: ast.expr = node
+        while isinstance(here, (ast.Attribute, ast.Subscript)):
+            inner.add(id(here))
+            names.append(here.attr if isinstance(here, ast.Attribute) else _index(here.slice))
+            here = here.value
+        if isinstance(here, ast.Name) and all(names):
+            found.append((here.col_offset, here.id, ".".join(reversed(names))))
+    return tuple(dict.fromkeys((name, path) for _, name, path in sorted(found)))
+
+
+def _index(node: ast.expr) -> str:
+    if isinstance(node, ast.Tuple):
+        return ".".join(map(_index, node.elts))
+    return str(node.value) if isinstance(node, ast.Constant) else ""
+
+
 def filled(text: str, names: Mapping[str, Any]) -> str:
     """Return a text with every ``{{expression}}`` worked out.
 

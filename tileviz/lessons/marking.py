@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tileviz.errors import DesignError
-from tileviz.lessons.expressions import filled, first_words, holds, number_of, shown
+from tileviz.lessons.expressions import (
+    filled,
+    first_words,
+    holds,
+    number_of,
+    paths_in,
+    shown,
+)
 from tileviz.lessons.model import (
     ChoiceAsk,
     ClaimAsk,
@@ -19,14 +26,17 @@ from tileviz.lessons.model import (
     TypedAsk,
 )
 from tileviz.lessons.naming import TYPED
-from tileviz.lessons.reasons import reason
+from tileviz.lessons.reasons import reason, unfolded
 from tileviz.lessons.results import Result
 from tileviz.lessons.typed import same_elements, with_typed
+from tileviz.studies.derivation import Derivation
 from tileviz.studies.design import Design
 from tileviz.studies.statement import Statement, TextTable
 
 # Numbers of the engine may be the result of a division.
 _CLOSE = 1e-9
+# Numbers unfolded for one answer.
+_MAX_DERIVED = 4
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class Marked:
         reasons: The engine's words for each design shown: (name, words).
         designs: The designs of ``shown``, by name.
         shown: What to draw.
+        derivations: The arithmetic of the engine's numbers: (design, number).
     """
 
     right: bool
@@ -50,6 +61,7 @@ class Marked:
     reasons: tuple[tuple[str, str], ...]
     designs: Mapping[str, Design]
     shown: tuple[Reference, ...]
+    derivations: tuple[tuple[str, Derivation], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -62,6 +74,7 @@ class _Outcome:
     values: Mapping[str, Any]
     table: TextTable | None = None
     named: tuple[str, ...] = ()
+    paths: tuple[tuple[str, str], ...] = ()
     typed: Design | None = None
 
 
@@ -109,7 +122,17 @@ def mark(lesson: Lesson, question: Question, given: str) -> Marked:
         tuple((name, reason(designs[name])) for name in told),
         designs,
         refs,
+        _derived(designs, found.paths),
     )
+
+
+def _derived(
+    designs: Mapping[str, Design], paths: Iterable[tuple[str, str]]
+) -> tuple[tuple[str, Derivation], ...]:
+    """Return the numbers that the engine can unfold, each once."""
+    found = {path: unfolded(designs[path[0]], path[1]) for path in paths if path[0] in designs}
+    known = [(name, made) for (name, _), made in found.items() if made is not None]
+    return tuple(known[:_MAX_DERIVED])
 
 
 def _shown(wanted: tuple[str, ...] | None, found: _Outcome) -> tuple[Reference, ...]:
@@ -127,12 +150,12 @@ def read_number(given: str, unit: str = "") -> float:
         DesignError: It is none.
 
     Example:
-        >>> read_number(" 1,024 bytes", "bytes"), read_number("95.3 %", "%")
-        (1024.0, 95.3)
+        >>> read_number(" 1,024 bytes", "bytes"), read_number("1 byte", "bytes")
+        (1024.0, 1.0)
     """
     text = given.strip().removesuffix("%").strip()
-    if unit and text.lower().endswith(unit.lower()):
-        text = text[: -len(unit)].strip()
+    for ending in (unit, unit.removesuffix("s")):
+        text = text.removesuffix(ending).strip()
     try:
         number = float(text.replace(",", ""))
     except ValueError:
@@ -159,6 +182,7 @@ def _number(lesson: Lesson, ask: NumberAsk, given: str) -> _Outcome:
         "" if right else known.get(number, ""),
         {"answer": answer},
         named=first_words(ask.value),
+        paths=paths_in(ask.value),
     )
 
 
@@ -181,7 +205,14 @@ def _choice(lesson: Lesson, ask: ChoiceAsk, given: str) -> _Outcome:
         {"answer": best},
         TextTable("every choice, worked out now", ("choice", ask.unit or "value"), rows),
         tuple(dict.fromkeys(ask.choices.values())),
+        _paths_of(ask.value, *dict.fromkeys(ask.choices[label] for label in (winner, chosen))),
     )
+
+
+def _paths_of(expression: str, *names: str) -> tuple[tuple[str, str], ...]:
+    """Return the paths of an expression over ``it``, for each of some designs."""
+    paths = paths_in(expression)
+    return tuple((name if it == "it" else it, path) for name in names for it, path in paths)
 
 
 def values_of_choices(lesson: Lesson, ask: ChoiceAsk) -> dict[str, float]:
@@ -210,6 +241,7 @@ def _claim(lesson: Lesson, ask: ClaimAsk, given: str) -> _Outcome:
         {"answer": true},
         TextTable("every claim, checked now", ("claim", "is"), rows),
         tuple(words),
+        paths_in(ask.choices[true]) if true in ask.choices else (),
     )
 
 
@@ -249,6 +281,7 @@ def _typed(lesson: Lesson, ask: TypedAsk, given: str) -> _Outcome:
         "",
         {"it": result},
         TextTable("goals, checked by planning what you typed", ("goal", ""), rows),
+        paths=tuple(path for goal in ask.goals.values() for path in _paths_of(goal, TYPED)),
         typed=made,
     )
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tileviz.errors import DesignError
 from tileviz.lessons.results import plan_of, run_of
 from tileviz.studies.access.cell import why as why_access
 from tileviz.studies.access.plan import AccessPlan
 from tileviz.studies.access.shown import instruction, sweeps
 from tileviz.studies.broadcast.plan import BroadcastPlan
+from tileviz.studies.derivation import Derivation
 from tileviz.studies.design import Design
 from tileviz.studies.kernel.plan import KernelPlan
 from tileviz.studies.permute.explain import why as why_permute
@@ -35,6 +37,25 @@ def reason(design: Design) -> str:
     further = _FURTHER.get(design.study)
     more = further(plan) if further is not None else said.facts
     return f"{said.sentence} {more}".strip()
+
+
+def unfolded(design: Design, path: str) -> Derivation | None:
+    """Return a number of a design's plan with its arithmetic, or None where it has none.
+
+    Args:
+        design: The design.
+        path: The number's path in the plan's results.
+
+    Example:
+        >>> from tileviz.studies.registry import preset
+        >>> unfolded(preset("banks-transpose-32x32").design, "excess").title
+        'excess = 31'
+    """
+    try:
+        found: Derivation = study_of(design).derive.numbers(plan_of(design)).find(path)
+    except DesignError:
+        return None
+    return found
 
 
 def _of_access(plan: AccessPlan) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tileviz import api
 from tileviz.errors import DesignError
 from tileviz.layouts import LayoutError, parse_layout
 from tileviz.studies.access.cell import cell
@@ -20,6 +20,12 @@ from tileviz.studies.layout.forms import facts_of
 from tileviz.studies.registry import study_of
 
 _LISTED = 24
+# A lesson's kernels take well under a second; one that somebody typed may never end.
+MAX_SECONDS = 30
+
+
+class _TooLongError(Exception):
+    """A run takes so long that nobody would wait for it."""
 
 
 @lru_cache(maxsize=128)
@@ -29,7 +35,7 @@ def plan_of(design: Design) -> Any:
     Raises:
         DesignError: The design cannot be planned.
     """
-    return api.plan(design)
+    return study_of(design).plan(design)
 
 
 @lru_cache(maxsize=128)
@@ -43,12 +49,28 @@ def run_of(design: Design) -> Mapping[str, Any]:
     """Return the run of a design in the emulator, as JSON.
 
     Raises:
-        DesignError: The design has no kernel, or there is no compiler here.
+        DesignError: The design has no kernel, there is no compiler here, or the run takes so long
+            that nobody would wait for it.
     """
+    from tileviz.runners import run_kernel
+
+    study = study_of(design)
+    if not study.runnable:
+        raise DesignError("run", f"a {design.study} design generates no CUDA")
+    last = time.monotonic() + MAX_SECONDS
+
+    def within_limit() -> None:
+        if time.monotonic() > last:
+            raise _TooLongError
+
     try:
-        return api.run(design, on="emulator")[1].to_json()
+        kernel = study.kernel(plan_of(study.emulated(design)))
+        done = run_kernel(kernel, on="emulator", study=design.study, on_wait=within_limit)
     except NotRunnable as error:
         raise DesignError("run", str(error)) from None
+    except _TooLongError:
+        raise DesignError("run", f"was stopped after {MAX_SECONDS} seconds") from None
+    return done.to_json()
 
 
 @lru_cache(maxsize=32)

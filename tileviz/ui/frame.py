@@ -106,6 +106,13 @@ PAGES: tuple[Page, ...] = (
         purpose="What was run in this installation and what was recorded on a GPU: found again, "
         "named, opened, compared and downloaded.",
     ),
+    Page(
+        "pages/9_Lessons.py",
+        "Lessons",
+        ":material/school:",
+        group="Learn",
+        purpose="Short guided lessons: predict a number, see the engine's, and how it comes about.",
+    ),
 )
 
 
