@@ -60,3 +60,34 @@ def test_bad_input_is_one_line_and_exit_code_two(call: list[str], field: str) ->
     done = CliRunner().invoke(app, ["compare", *call, "--json"])
     assert done.exit_code == 2
     assert json.loads(done.output)["error"]["field"] == field
+
+
+def test_both_run_and_their_counts_stand_beside_each_other(tmp_path: Path) -> None:
+    target = tmp_path / "both.html"
+    call = ["compare", *PAIR, "--run", "--on", "emulator", "--json", "--html", str(target)]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0
+    measured = json.loads(done.output)["measured"]
+    assert measured["verdict"]["sentence"] == (
+        "Measured. Right is better: 33 wavefronts against 64, 31 fewer (−48%)."
+    )
+    assert [measured[side]["verified"] for side in ("left", "right")] == [True, True]
+    found = {row["name"]: (row["left"], row["right"]) for row in measured["numbers"]}
+    assert found["wavefronts"] == (64, 33)
+    assert found["sectors"] == (132, 132)
+    assert "tile[lane * 33]" in target.read_text(encoding="utf-8")
+    text = CliRunner().invoke(app, ["compare", *PAIR, "--run", "--on", "emulator"]).output
+    assert "Left: Output correct, 32 of 32 elements." in text
+    assert "registers a thread" in text
+
+
+def test_what_cannot_run_says_why_and_the_other_runs() -> None:
+    dynamic = '{"study": "broadcast", "operands": [[1, 1, 1, 192]], "out": [-1, 56, 56, 192]}'
+    call = ["compare", dynamic, "broadcast-192", "--run", "--on", "emulator", "--json"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0
+    measured = json.loads(done.output)["measured"]
+    assert "Left did not run" in measured["verdict"]["sentence"]
+    assert measured["left"]["reason"]
+    assert measured["right"]["verified"] is True
+    assert measured["numbers"] == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tileviz.comparing.comparison import decided, equals
@@ -34,6 +34,7 @@ class Measured:
         spill_bytes: Bytes spilled.
         median_us: Time on a GPU.
         lines: Notes on the run.
+        run: The run without its bulk, for a report.
     """
 
     where: str
@@ -46,6 +47,7 @@ class Measured:
     spill_bytes: int | None = None
     median_us: float | None = None
     lines: tuple[str, ...] = ()
+    run: Run | None = None
 
     @classmethod
     def of(cls, run: Run, kernel: Kernel | None = None, note: str = "") -> Measured:
@@ -70,6 +72,7 @@ class Measured:
             spill_bytes=None if used is None else used.spill_bytes,
             median_us=timing.median_us if timing is not None and timing.resolved else None,
             lines=tuple(lines),
+            run=replace(run, arrays={}, measured=()),
         )
 
     def total(self, space: str, what: str) -> int | None:

@@ -7,15 +7,18 @@ from typing import TYPE_CHECKING
 from tileviz.comparing.comparison import Comparison
 
 if TYPE_CHECKING:
-    from tileviz.runners.results import Run
+    from tileviz.comparing.measured import Measured
+
+Runs = tuple["Measured | str | None", "Measured | str | None"]
 
 
-def report_of(comparison: Comparison, runs: tuple[Run | None, Run | None] = (None, None)) -> str:
+def report_of(comparison: Comparison, runs: Runs = (None, None)) -> str:
     """Return a report of both designs: verdict, inputs, pictures on one scale, CUDA.
 
     Args:
         comparison: The comparison.
-        runs: What was measured of the left and of the right design, or None.
+        runs: What was measured of the left and of the right design, why one could not run, or
+            None where none was made.
 
     Example:
         >>> from tileviz.comparing.comparison import compare
@@ -32,7 +35,13 @@ def report_of(comparison: Comparison, runs: tuple[Run | None, Run | None] = (Non
     sides = (comparison.left, comparison.right)
     drawn = pictures([side.plan for side in sides], LIGHT)
     reviewed = [
-        Reviewed(name, side.design, side.plan, run, figures)
+        Reviewed(
+            name,
+            side.design,
+            side.plan,
+            None if run is None or isinstance(run, str) else run.run,
+            figures,
+        )
         for name, side, run, figures in zip(comparison.names, sides, runs, drawn, strict=True)
     ]
     said = comparison.statement

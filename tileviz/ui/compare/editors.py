@@ -17,10 +17,9 @@ from tileviz.ui.compare.files import opened
 from tileviz.ui.compare.form import FIELDS, CompareForm, side_text
 from tileviz.ui.compare.starts import starts
 from tileviz.ui.compare.state import sent_text
+from tileviz.ui.take_away import SENT
 
-# Other pages put design documents here.
-SENT = "compare.sent"
-MAX_SENT = 12
+_MOST_SENT = 12
 
 _FILE_FAULT, _FILES, _CHOSEN = "compare.file_fault", "compare.files", "compare.chosen_sent"
 _NAMES = {"left": "Left", "right": "Right"}
@@ -170,7 +169,7 @@ def sent_designs() -> list[Design]:
     """Return the designs that other pages sent here, the newest last, each once."""
     held = st.session_state.get(SENT)
     found: dict[str, Design] = {}
-    for document in held[-MAX_SENT:] if isinstance(held, list) else ():
+    for document in held[-_MOST_SENT:] if isinstance(held, list) else ():
         text = sent_text(document)
         if text:
             found.setdefault(text, make_design(document))

@@ -13,8 +13,9 @@ from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.compare import editors, panels, runs
 from tileviz.ui.compare.cached import comparison_of
-from tileviz.ui.compare.form import CompareForm, label
+from tileviz.ui.compare.form import label
 from tileviz.ui.compare.state import RULES, CompareState, arrived
+from tileviz.ui.take_away import SENT
 
 _STATE, _SEEN = "compare", "compare.seen"
 
@@ -42,15 +43,16 @@ def page() -> None:
     if fault is not None:
         st.html(html.error_box([fault], "Nothing was changed."))
     comparison = _comparison(current.pair)
-    with share:
-        panels.share(current.pair, comparison)
+    both = None
     if comparison is not None:
         panels.body(comparison)
-        runs.section(comparison)
+        both = runs.section(comparison)
     elif current.pair == Pair() and current.form.empty:
         panels.empty()
     else:
         panels.alone(current.pair)
+    with share:
+        panels.share(current.pair, comparison, (None, None) if both is None else both.sides)
 
 
 def _comparison(pair: Pair) -> Comparison | None:
@@ -63,14 +65,15 @@ def _comparison(pair: Pair) -> Comparison | None:
 
 def _take_arrivals() -> None:
     """Put designs that were sent since the last visit into sides that are empty."""
-    held = st.session_state.get(editors.SENT)
-    count = len(held) if isinstance(held, list) else 0
-    seen = min(st.session_state.get(_SEEN, 0), count)
-    st.session_state[_SEEN] = count
-    if count == seen or st.query_params:
+    held = st.session_state.get(SENT)
+    documents = list(held) if isinstance(held, list) else []
+    known = st.session_state.get(_SEEN, [])
+    st.session_state[_SEEN] = documents
+    fresh = [document for document in documents if document not in known]
+    if not fresh or st.query_params:
         return
     before: CompareState = st.session_state.get(_STATE) or CompareState(link={})
-    form: CompareForm = arrived(before.form, held[seen:] if isinstance(held, list) else ())
+    form = arrived(before.form, fresh)
     if form != before.form:
         st.session_state[_STATE] = RULES.edited(before, form)
         editors.fill(form, force=True)

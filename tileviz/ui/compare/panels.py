@@ -9,7 +9,7 @@ import streamlit as st
 from tileviz.comparing.code import NO_CUDA
 from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair, pair_file
-from tileviz.comparing.report import report_of
+from tileviz.comparing.report import Runs, report_of
 from tileviz.export.links import to_query
 from tileviz.figures.overview import Picture, pictures
 from tileviz.studies.design import Design
@@ -52,8 +52,14 @@ def empty() -> None:
             st.html(f'<p class="tv-note">{html.text(start.note)}</p>')
 
 
-def share(pair: Pair, comparison: Comparison | None) -> None:
-    """Draw the one link, the file and the report of both."""
+def share(pair: Pair, comparison: Comparison | None, runs: Runs) -> None:
+    """Draw the one link, the file and the report of both.
+
+    Args:
+        pair: What the page shows.
+        comparison: The comparison, None where there is none.
+        runs: What was measured on this page.
+    """
     length = too_long(pair)
     if length:
         note = (
@@ -78,13 +84,14 @@ def share(pair: Pair, comparison: Comparison | None) -> None:
         st.download_button(
             "Report of both",
             # Made when it is asked for: figures and plotting code are megabytes.
-            lambda: report_of(comparison),
+            lambda: report_of(comparison, runs),
             file_name="comparison.html",
             mime="text/html",
             icon=":material/description:",
             width="stretch",
             on_click="ignore",
-            help="One HTML file that opens offline: verdict, inputs, figures, CUDA.",
+            help="One HTML file that opens offline: verdict, inputs, figures, CUDA, and what was "
+            "measured here.",
         )
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import streamlit as st
 
-from tileviz import api
 from tileviz.comparing.comparison import Comparison
-from tileviz.comparing.measured import Measured, measured_rows, measured_statement
-from tileviz.comparing.registry import NUMBERS
+from tileviz.comparing.measured import Measured
+from tileviz.comparing.running import Both, instead_of, kernel_of, measure
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.runners import On, Run
@@ -29,35 +25,26 @@ from tileviz.ui.run_panel import Runnable, outcome, run_controls
 _NAME = "compare"
 
 
-@dataclass(frozen=True)
-class Both:
-    """Both runs, or why one could not be made.
+def section(found: Comparison) -> Both | None:
+    """Draw the run of both: the button beside what was measured.
 
-    Attributes:
-        left: The left run, or what kept it; likewise ``right``.
-        right: The right run, or what kept it.
+    Returns:
+        What was measured, None before a run.
     """
-
-    left: Measured | str
-    right: Measured | str
-
-
-def section(found: Comparison) -> None:
-    """Draw the run of both: the button beside what was measured."""
     designs = found.left.design, found.right.design
     if not study_of(designs[0]).runnable:
-        return
+        return None
     st.html(html.section("Run both", "checks every output, then counts every access"))
     able = [bool(cuda_of(design).source) for design in designs]
     if not any(able):
         st.html(html.empty("Nothing to run.", "There is no CUDA for these designs."))
-        return
+        return None
     on: On = st.session_state.get(f"run.{_NAME}.on") or ("gpu" if machine.has_gpu() else "emulator")
     first = able.index(True)
     what = Runnable(
         _NAME,
         (*designs, on),
-        lambda: _kernel(designs[first], on),
+        lambda: kernel_of(designs[first], on),
         _both(designs, able, first, on),
         design=designs[first],
     )
@@ -65,24 +52,7 @@ def section(found: Comparison) -> None:
     with left:
         run_controls(what)
     with right:
-        _result(what, found)
-
-
-def _target(design: Design, on: str) -> Design:
-    """Return what runs for a design: on the emulator it may be a smaller one."""
-    return design if on == "gpu" else study_of(design).emulated(design)
-
-
-def _kernel(design: Design, on: str) -> Kernel:
-    return api.kernel(_target(design, on))
-
-
-def _instead(design: Design, on: str) -> str:
-    """Say what runs instead of a design, "" where it runs itself."""
-    target = _target(design, on)
-    if target == design:
-        return ""
-    return f"Too large for the emulator; ran instead: {json.dumps(target.document())}"
+        return _result(what, found)
 
 
 def _both(
@@ -92,7 +62,7 @@ def _both(
 
     def view(run: Run, kernel: Kernel) -> Both:
         done: list[Measured | str] = ["", ""]
-        done[first] = Measured.of(run, kernel, _instead(designs[first], on))
+        done[first] = Measured.of(run, kernel, instead_of(designs[first], on))
         other = 1 - first
         if not able[other]:
             done[other] = cuda_of(designs[other]).reason
@@ -105,21 +75,20 @@ def _both(
 
 def _other(design: Design, on: On) -> Measured | str:
     try:
-        kernel = _kernel(design, on)
-        check_runner(kernel, on)
-        _, run = api.run(design, on="auto" if on == "gpu" else on)
+        # The one door between pages and runners: what a page drew does not matter here.
+        check_runner(kernel_of(design, on), on)
     except (DesignError, NotRunnable) as error:
         return str(error)
-    return Measured.of(run, kernel)
+    return measure(design, "auto" if on == "gpu" else on)
 
 
-def _result(what: Runnable, found: Comparison) -> None:
+def _result(what: Runnable, found: Comparison) -> Both | None:
     state = outcome(what)
     if state.running:
-        return
+        return None
     if state.fault:
         st.html(html.verdict("error", html.sentence(state.fault)))
-        return
+        return None
     both: Both | None = state.view
     if both is None:
         st.html(
@@ -129,22 +98,22 @@ def _result(what: Runnable, found: Comparison) -> None:
                 "with NumPy, and counts the wavefronts and sectors of every line. It needs no GPU.",
             )
         )
-        return
+        return None
     _measured(both, found)
+    return both
 
 
 def _measured(both: Both, found: Comparison) -> None:
-    left, right = both.left, both.right
-    parts = list(zip(found.names, map(_said, (left, right)), strict=True))
+    parts = list(zip(found.names, map(_said, both.sides), strict=True))
+    left, right = both.sides
     if isinstance(left, str) or isinstance(right, str):
         st.html(tables.sides(parts))
         return
-    rows = measured_rows(left, right, _same_work(found))
-    said = measured_statement(rows, found.names)
+    said = both.statement(found)
     st.html(html.verdict(said.state, said.sentence, said.facts))
     st.html(tables.sides(parts))
     st.html(html.panel("Measured", left.where))
-    st.html(tables.numbers(rows, found.names, "Measured numbers"))
+    st.html(tables.numbers(both.rows(found), found.names, "Measured numbers"))
     notes = tables.run_notes([(found.names[0], left), (found.names[1], right)])
     if below := tables.accesses(left, right, found.names) + notes:
         st.html(below)
@@ -155,10 +124,3 @@ def _said(run: Measured | str) -> Statement:
     if isinstance(run, str):
         return Statement("error", "Did not run.", html.sentence(run))
     return run.statement
-
-
-def _same_work(found: Comparison) -> bool:
-    numbers: Any = NUMBERS.get(found.study)
-    if numbers is None:
-        return False
-    return bool(numbers.work(found.left.plan) == numbers.work(found.right.plan))
