@@ -23,6 +23,14 @@ def test_a_small_design_runs_as_it_is() -> None:
     assert run.note == ""
 
 
+def test_a_run_of_the_beginning_alone_says_so() -> None:
+    large = tv.design(study="broadcast", operands=[[192]], out=[256, 64, 64, 192])
+    _, run = tv.run(large, on="emulator")
+    count = run.outputs["y"].count
+    assert run.verified and count < 201_326_592
+    assert run.note.startswith(f"runs the first {count:,} of 201,326,592 elements")
+
+
 def test_a_study_without_cuda_says_so() -> None:
     with pytest.raises(tv.DesignError, match="generates no CUDA"):
         tv.run(tv.design(study="layout", layout="S[4:1]"))

@@ -78,6 +78,11 @@ class Study:
         function: Callable[..., Any] = self._module("kernel").kernel
         return function
 
+    def note(self, plan: Any) -> str:
+        """Return what part of a plan its kernel runs, "" for all of it."""
+        said: Callable[[Any], str] | None = getattr(self._module("kernel"), "note", None)
+        return said(plan) if said is not None else ""
+
 
 STUDIES: dict[str, Study] = {
     study.name: study

@@ -179,6 +179,19 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
     )
 
 
+def note(plan: BroadcastPlan, version: Version = "ours") -> str:
+    """Return what part of a plan a run of a version handles by default, "" for all of it.
+
+    Example:
+        >>> from tileviz.studies.broadcast.plan import plan
+        >>> from tileviz.studies.registry import preset
+        >>> seed = plan(preset("broadcast-192").design)
+        >>> note(seed), note(seed, "cinn")
+        ('', 'runs the first 1,049,088 of 38,535,168 elements (2.7 %)')
+    """
+    return portion(plan, version).note
+
+
 def _check_runnable(plan: BroadcastPlan, version: Version) -> None:
     if plan.ours_reason is not None:
         raise NotRunnable(plan.ours_reason)
