@@ -14,6 +14,12 @@ SHELL = CliRunner()
 DESIGN = json.dumps({"study": "access", "bytes": 4, "addresses": [0, 128]})
 
 
+@pytest.fixture(autouse=True)
+def no_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this version recorded on a GPU is none of these tests' business."""
+    monkeypatch.setattr("tileviz.runners.store_listing.assets", lambda: tmp_path / "assets")
+
+
 def call(*arguments: str, stdin: str | None = None) -> tuple[int, str, str]:
     done = SHELL.invoke(app, list(arguments), input=stdin)
     if done.exception is not None and not isinstance(done.exception, SystemExit):

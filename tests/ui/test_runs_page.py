@@ -55,6 +55,12 @@ RESULT: dict[str, Any] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def no_recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What this version recorded on a GPU is none of these tests' business."""
+    monkeypatch.setattr("tileviz.runners.store_listing.assets", lambda: tmp_path / "assets")
+
+
 def add(**changes: Any) -> int:
     made = KeptRun(
         at="2026-11-29T10:00:00Z",
