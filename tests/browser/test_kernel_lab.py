@@ -168,7 +168,8 @@ def test_files_are_opened_and_handed_out(
     trace = json.loads(Path(waiting.value.path()).read_text(encoding="utf-8"))
     assert trace["study"] == "kernel" and trace["accesses"][0]["line"] == 4
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download design").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Design, JSON").click()
     design = tmp_path / "add.json"
     waiting.value.save_as(design)
 

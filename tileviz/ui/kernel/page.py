@@ -20,6 +20,7 @@ from tileviz.ui.kernel.form import label
 from tileviz.ui.kernel.state import RULES, PageState
 from tileviz.ui.kernel.view import LabView
 from tileviz.ui.run_panel import Outcome, Runnable, outcome, run_controls
+from tileviz.ui.take_away import take_away
 
 Mode = Literal["edit", "lines"]
 
@@ -42,7 +43,7 @@ def page() -> None:
             upload.uploader()
     current: PageState = settle(RULES, editors, _STATE)
     with corner:
-        _download(current.design)
+        take_away("lab", current.design)
     upload.fault()
     show_faults(current, label, "The first preset")
     found = _outcome(current)
@@ -87,8 +88,9 @@ def _said(design: KernelDesign, found: Outcome) -> None:
         st.html(html.verdict("neutral", said.sentence, "Not run yet."))
     else:
         view: LabView = found.view
-        facts = f"{view.statement.facts} {html.sentence(view.traced)}"
-        st.html(html.verdict(view.statement.state, view.statement.sentence, facts.strip()))
+        traced = html.sentence(view.traced) if view.rows else ""
+        facts = " ".join(filter(None, (view.statement.facts, traced)))
+        st.html(html.verdict(view.statement.state, view.statement.sentence, facts))
 
 
 def _kernel(design: KernelDesign) -> Kernel:
@@ -117,17 +119,3 @@ def _mode(design: KernelDesign, found: Outcome) -> Mode:
     mode: Mode = "lines" if state[_MODE] == "lines" else "edit"
     state[_KEPT] = mode
     return mode
-
-
-def _download(design: KernelDesign) -> None:
-    """Offer the design as a file."""
-    st.download_button(
-        "Download design",
-        upload.document(design),
-        file_name=f"{design.entry}.json",
-        mime="application/json",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-        help="The design as JSON: open it here again, or run it with tileviz run.",
-    )

@@ -52,7 +52,7 @@ def sharing(design: KernelDesign) -> str:
         return "Share it by link: the address bar holds all of it."
     return (
         f"Too long for a link ({length:,} characters, at most {MAX_LINK:,} are read). Share it by "
-        "file: download the design; “Open a file” takes it back. A reload starts anew."
+        "file: Export, Design, JSON; “Open a file” takes it back. A reload starts anew."
     )
 
 
@@ -298,6 +298,9 @@ def results(design: KernelDesign, view: LabView) -> None:
             on_click="ignore",
             help="The same object as tileviz trace --json.",
         )
+    if not view.static:
+        st.html(html.empty("Nothing was compiled, so nothing ran.", "The verdict says why."))
+        return
     left, right = st.columns([1.15, 1], gap="medium")
     with left:
         st.html(html.panel("Outputs", "no reference to check them against"))
@@ -312,9 +315,6 @@ def results(design: KernelDesign, view: LabView) -> None:
 
 def _counted(design: KernelDesign, view: LabView) -> None:
     """Draw the counts once they are asked for: they take another compile."""
-    if not view.static:
-        st.html(html.empty("Nothing was compiled.", "The verdict says why."))
-        return
     asked = st.session_state.get("lab.counted") is view
     if not asked and not st.button("Count instructions", key="lab.count", icon=":material/tag:"):
         note = "Compiles to machine code too, and sets both beside each other, line by line."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Protocol
 
 import streamlit as st
@@ -99,8 +98,3 @@ def _kernel(design: Design) -> KernelDesign:
     if not isinstance(design, KernelDesign):
         raise DesignError("study", "this page opens designs of kernel", design.study)
     return design
-
-
-def document(design: KernelDesign) -> str:
-    """Return a design as the text of a file that opens here and on the command line."""
-    return json.dumps(design.document(), indent=2, ensure_ascii=False) + "\n"
