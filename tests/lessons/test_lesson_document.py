@@ -121,6 +121,8 @@ def test_a_design_begins_from_another_a_preset_or_a_file(tmp_path: Path) -> None
         (good(show=["row"]), "line 9: row: no design of this name; the lesson has column"),
         (good(show=["yours"]), "line 9: yours: no design of this name"),
         (good(because="{{it.x}} {{row.x}}"), "line 9: row: no design of this name"),
+        (good(ask="![x](http://elsewhere/x.png)"), "line 9: pictures belong into show"),
+        (good(because="![x][y]"), "line 9: pictures belong into show"),
         (good(ask="{{answer}}"), "line 9: answer: no design of this name"),
         (good() + "{{row.x}}", "line 13: row: no design of this name"),
         (good() + "![x](design:row)", "line 13: row: no design of this name"),

@@ -198,7 +198,8 @@ def shown(value: object) -> str:
     if isinstance(value, (list, tuple)):
         more = ", …" if len(value) > _LISTED else ""
         return ", ".join(map(shown, value[:_LISTED])) + more
-    return str(value)
+    # Where the value is typed text, a browser must not take it for a picture to fetch.
+    return str(value).replace("![", "! [")
 
 
 @lru_cache(maxsize=512)

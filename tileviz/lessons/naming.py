@@ -48,12 +48,15 @@ def _check(lesson: Lesson, part: Part) -> None:
         _known(lesson, [part.name])
     elif isinstance(part, Edit):
         _known(lesson, [part.edit.design])
+        _no_pictures(part.edit.say)
         _texts(lesson, [part.edit.say])
     else:
         _question(lesson, part.ask)
 
 
 def _question(lesson: Lesson, ask: Ask) -> None:
+    for text in (ask.ask, ask.right, ask.wrong, ask.because):
+        _no_pictures(text)
     _texts(lesson, [ask.ask])
     _texts(lesson, [ask.right, ask.wrong, ask.because], _SAID_WITH_A_VERDICT)
     typed = isinstance(ask, TypedAsk)
@@ -69,6 +72,12 @@ def _question(lesson: Lesson, ask: Ask) -> None:
     else:
         _known(lesson, [ask.design])
         _known(lesson, _words(ask.goals.values()), ("it",))
+
+
+def _no_pictures(text: str) -> None:
+    """Refuse pictures from elsewhere: a browser would fetch them."""
+    if "![" in text:
+        raise DesignError("", "pictures belong into show, or on a line of the lesson's own")
 
 
 def _words(expressions: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ from tileviz.lessons import Lesson, Marked, Question, mark
 from tileviz.lessons.expressions import filled
 from tileviz.lessons.expressions import shown as number_text
 from tileviz.lessons.model import ChoiceAsk, ClaimAsk, NumberAsk, TypedAsk
-from tileviz.ui import html
+from tileviz.ui import explain, html
 from tileviz.ui.lessons import parts, tables
 from tileviz.ui.lessons.progress import Attempt, Progress
 from tileviz.ui.overview import text_table
@@ -93,7 +93,8 @@ def _verdict(marked: Marked, key: str) -> None:
     for name, number in marked.derivations:
         whose = f"{parts.title_of(name)}: " if len(marked.derivations) > 1 else ""
         with st.expander(html.literal(f"{whose}{number.title}, step by step")):
-            st.html(tables.derivation(number))
+            st.html(explain.summary(number))
+            st.html(explain.steps(number))
     parts.shown(marked.designs, marked.shown, f"{key}.shown")
     names = tuple(dict.fromkeys(ref.name for ref in marked.shown))
     for name in names:

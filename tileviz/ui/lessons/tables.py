@@ -7,9 +7,7 @@ from pathlib import Path
 
 from tileviz.errors import DesignError
 from tileviz.lessons import Lesson
-from tileviz.studies.derivation import Derivation
 from tileviz.ui import html
-from tileviz.ui.access import tables as access_tables
 
 _MAX_FAULTS = 3
 
@@ -50,26 +48,3 @@ def faults(errors: Sequence[DesignError], note: str = "") -> str:
 def _one_line(error: DesignError) -> DesignError:
     """Return an error whose message says where it is, and nothing below it."""
     return DesignError("", str(error), error.value if error.position is not None else None)
-
-
-def derivation(of: Derivation) -> str:
-    """Return a number's arithmetic, a step a line, with its bits where they matter.
-
-    Example:
-        >>> from tileviz.studies.derivation import Step
-        >>> made = Derivation("x", "", "cost", 8, "", lambda: [Step("read and write", "4 + 4 = 8")])
-        >>> derivation(made).count("<li>")
-        1
-    """
-    items = "".join(
-        f"<li>{html.text(step.text)}"
-        + (f" <code>{html.text(step.arithmetic)}</code>" if step.arithmetic else "")
-        + (access_tables.bits(step.bits) if step.bits else "")
-        + "</li>"
-        for step in of.steps
-    )
-    rule = ""
-    if of.rule is not None:
-        known = f"{of.rule.text}: {of.rule.evidence.source}."
-        rule = f'<p class="tv-note">{html.text(known)}</p>'
-    return f'<ol class="tv-steps">{items}</ol>{rule}'
