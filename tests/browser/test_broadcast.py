@@ -135,12 +135,14 @@ def test_compare_download_run_hover_and_keys(
         page.get_by_role("button", name="Download CINN .cu").click()
     source = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert "int main(" in source
-    assert "broadcast<<<" in source
+    assert "cudaLaunchKernel(reinterpret_cast<const void*>(broadcast)" in source
 
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download design").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Design, JSON").click()
     document = json.loads(Path(waiting.value.path()).read_text(encoding="utf-8"))
     assert make_design(document).out == (8, 14, 14, 64)
+    page.keyboard.press("Escape")
 
     run = page.get_by_role("button", name="Run", exact=True)
     run.focus()

@@ -113,10 +113,12 @@ def test_keyboard_pointer_screen_reader_and_download(
     expect(hover).to_contain_text(re.compile(r"idle.*address 32.*bank 0"))
 
     with page.expect_download() as waiting:
-        page.get_by_role("button", name="Download design").click()
+        page.get_by_role("button", name="Export").click()
+        page.get_by_role("button", name="Design, JSON").click()
     document = json.loads(Path(waiting.value.path()).read_text(encoding="utf-8"))
     assert make_design(document) == make_design({"study": "layout", "layout": "S[(4,32):(33,1)]"})
 
+    page.keyboard.press("Escape")
     page.get_by_label("dtype").focus()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Banks"

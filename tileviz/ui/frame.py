@@ -127,6 +127,11 @@ def _style() -> str:
     return f"<style>{css_variables()}{form}</style>"
 
 
+def _popover_scheme() -> str:
+    """Return the style that tells popovers the theme: they stand outside the app's own element."""
+    return f'<style>[data-testid="stPopoverBody"] {{ color-scheme: {theme().name}; }}</style>'
+
+
 # Four cells, two of them in one bank.
 _FAVICON = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">'
@@ -143,7 +148,7 @@ def begin(title: str) -> None:
         layout="wide",
         initial_sidebar_state=220,
     )
-    st.html(_style())
+    st.html(_style() + _popover_scheme())
     with st.sidebar:
         _page_list()
         st.html(runner_lines())

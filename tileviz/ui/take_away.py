@@ -51,8 +51,7 @@ def _menu(page: str, design: Design) -> None:
     if not opened.open:
         return
     with opened, st.container(key=f"export_{page}", width="stretch", gap="small"):
-        _programs(page, design)
-        _document(page, design)
+        _files(page, design)
         _link(design)
         _send(page, design)
         _report(page, design)
@@ -76,41 +75,37 @@ def _runs(design: Design) -> _Runs:
         return _Runs("", str(error))
 
 
-def _programs(page: str, design: Design) -> None:
-    """Offer the two programs, each of which checks itself."""
+def _files(page: str, design: Design) -> None:
+    """Offer the two programs, each of which checks itself, and the document."""
     found = _runs(design)
     if not found.entry:
         st.html(f'<p class="tv-note">No CUDA: {html.text(html.sentence(found.reason))}</p>')
-        return
     with st.container(horizontal=True, gap="small"):
+        if found.entry:
+            _download(
+                "CUDA program",
+                lambda: standalone_cu(api.kernel(design)),
+                f"{found.entry}.cu",
+                "text/plain",
+                f"{page}.export.cu",
+                f"One file: kernel, main, and a check of the output. nvcc {found.entry}.cu",
+            )
+            _download(
+                "PyCUDA script",
+                lambda: pycuda_script(api.kernel(design)),
+                f"{found.entry}.py",
+                "text/x-python",
+                f"{page}.export.py",
+                "One file: the same in Python, checked against NumPy.",
+            )
         _download(
-            "CUDA program",
-            lambda: standalone_cu(api.kernel(design)),
-            f"{found.entry}.cu",
-            "text/plain",
-            f"{page}.export.cu",
-            f"One file: this kernel, a main, and a check of the output. nvcc {found.entry}.cu",
+            "Design, JSON",
+            json.dumps(design.document(), indent=2, ensure_ascii=False) + "\n",
+            f"{design.study}.json",
+            "application/json",
+            f"{page}.export.json",
+            f"For the command line: tileviz plan {design.study}.json",
         )
-        _download(
-            "PyCUDA script",
-            lambda: pycuda_script(api.kernel(design)),
-            f"{found.entry}.py",
-            "text/x-python",
-            f"{page}.export.py",
-            "One file: the same in Python, checked against NumPy.",
-        )
-
-
-def _document(page: str, design: Design) -> None:
-    name = f"{design.study}.json"
-    _download(
-        "Design, JSON",
-        json.dumps(design.document(), indent=2, ensure_ascii=False) + "\n",
-        name,
-        "application/json",
-        f"{page}.export.json",
-        f"For the command line: tileviz plan {name}",
-    )
 
 
 def _download(
@@ -184,19 +179,20 @@ def _report(page: str, design: Design) -> None:
     title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
     note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
     can_run = bool(_runs(design).entry) and machine.emulates()
-    run = st.toggle(
-        "Run it in the emulator first",
-        key=f"{page}.export.run",
-        disabled=not can_run,
-        help="The report then shows what was measured beside what was predicted.",
-    )
-    parts = urlsplit(_server())
-    address = "" if parts.hostname in _LOCAL else _server()
-    _download(
-        "HTML report",
-        lambda: report_of(design, title=title, note=note, run=run and can_run, address=address),
-        f"tileviz-{design.study}.html",
-        "text/html",
-        f"{page}.export.html",
-        "Verdict, pictures that still answer, numbers, CUDA, environment and date.",
-    )
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        run = st.toggle(
+            "Run it in the emulator first",
+            key=f"{page}.export.run",
+            disabled=not can_run,
+            help="The report then shows what was measured beside what was predicted.",
+        )
+        parts = urlsplit(_server())
+        address = "" if parts.hostname in _LOCAL else _server()
+        _download(
+            "HTML report",
+            lambda: report_of(design, title=title, note=note, run=run and can_run, address=address),
+            f"tileviz-{design.study}.html",
+            "text/html",
+            f"{page}.export.html",
+            "Verdict, pictures that still answer, numbers, CUDA, environment and date.",
+        )

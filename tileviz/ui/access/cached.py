@@ -149,7 +149,7 @@ def code_of(design: AccessDesign) -> Code:
         made = kernel_of(design)
     except NotRunnable as error:
         return Code("", reason=str(error))
-    standalone = standalone_cu(made) if made.host_reference else ""
+    standalone = standalone_cu(made)
     line = _own_line(plan_of(design).accesses, made)
     return Code(made.source, standalone, line, "" if line is None else made.line(line))
 

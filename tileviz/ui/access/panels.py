@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -392,17 +391,3 @@ def _download_code(code: Code) -> None:
             help="A program of its own: this kernel, a main that launches it, and a check of "
             "every element. Compile it with nvcc.",
         )
-
-
-def download(design: AccessDesign) -> None:
-    """Offer the design as a file."""
-    st.download_button(
-        "Download design",
-        json.dumps(design.document(), indent=2) + "\n",
-        file_name="access.json",
-        mime="application/json",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-        help="The design as JSON, for the command line: tileviz search access.json",
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import streamlit as st
 
 from tileviz.figures import broadcast as figure
@@ -127,17 +125,3 @@ def _first_operand(design: BroadcastDesign) -> int:
     """Return the first operand that is broadcast, or the first at all."""
     wanted = (at for at, access in enumerate(design.accesses) if access == "broadcast")
     return next(wanted, 0)
-
-
-def download(design: BroadcastDesign) -> None:
-    """Offer the design as a file."""
-    st.download_button(
-        "Download design",
-        json.dumps(design.document(), indent=2) + "\n",
-        file_name="broadcast.json",
-        mime="application/json",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-        help="The design as JSON, for the command line: tileviz plan broadcast.json",
-    )

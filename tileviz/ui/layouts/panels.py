@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +21,6 @@ from tileviz.figures.layout_views import (
 )
 from tileviz.figures.layouts import layout_map
 from tileviz.figures.tokens import PRINT, Theme
-from tileviz.studies.layout.design import LayoutDesign
 from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
 from tileviz.studies.layout.plan import LayoutPlan
 from tileviz.ui import frame, html
@@ -195,17 +193,3 @@ def _facts(part: Shown) -> None:
     checked = "every element looked at" if part.facts.checked else ""
     st.html(html.panel("What is true of it", checked))
     st.html(tables.facts(part.table))
-
-
-def download(design: LayoutDesign) -> None:
-    """Offer the design as a file."""
-    st.download_button(
-        "Download design",
-        json.dumps(design.document(), indent=2) + "\n",
-        file_name="layout.json",
-        mime="application/json",
-        icon=":material/download:",
-        type="tertiary",
-        on_click="ignore",
-        help="The design as JSON, for the command line: tileviz plan layout.json",
-    )

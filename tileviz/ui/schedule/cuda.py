@@ -66,7 +66,7 @@ def code_of(design: ScheduleDesign, which: Which, persistent: bool) -> Code:
         made = kernel_of(design, which, persistent)
     except NotRunnable as error:
         return Code("", reason=str(error))
-    return Code(made.source, standalone_cu(made) if made.host_reference else "")
+    return Code(made.source, standalone_cu(made))
 
 
 def choices(design: ScheduleDesign) -> dict[Which, str]:
