@@ -68,13 +68,13 @@ def _row(at: int, row: AccessRow, run: Run, kernel: Kernel | None) -> list[Deriv
     accesses = measured_of(row, run.measured)
     rule = None if accesses is None else rule_of(accesses)
     line = f"line {row.line}" if row.line else "no line"
-    group = f"{line.capitalize()}: {row.op}.{row.space} {row.bytes} B"
+    group = f"{row.space.capitalize()} memory"
     unit = "wavefronts" if row.space == "shared" else "sectors"
 
     def made(
         name: str, label: str, value: Number, unit: str, work: Callable[[], Steps], behind: bool
     ) -> Derivation:
-        said = f"{line}, {row.op}.{row.space} {row.bytes} B: {label}"
+        said = f"{line}, {row.op} {row.bytes} B: {label}"
         about: Rule | None = rule if behind else None
         return Derivation(f"accesses.{at}.{name}", group, said, value, unit, work, about)
 

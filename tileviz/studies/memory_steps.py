@@ -1,6 +1,6 @@
 """What accesses cost, unfolded: which bank is asked for which words, which sectors are touched.
 
-Up to 512 different instructions are counted here one at a time, and not by the functions that
+Up to 128 different instructions are counted here one at a time, and not by the functions that
 judge millions: the two agree, and a test holds them to it.
 """
 
@@ -42,7 +42,7 @@ _BANK_BITS = BANKS.bit_length() - 1
 _EACH = 8
 # As many instructions are counted one by one, apart from the functions that judge millions.
 _ONE_BY_ONE = 1 << 12
-_DIFFERENT = 1 << 9
+_DIFFERENT = 1 << 7
 # As many lanes that meet are shown bit by bit.
 _MET = 4
 
@@ -115,14 +115,32 @@ def wavefront_steps(accesses: Accesses, each: str = "instruction") -> list[Step]
         shown_rows: Sequence[int] = range(len(counts))
     else:
         shown_rows = [int(np.argmax(counts))]
-    with_bits = True
-    for row in shown_rows:
-        found = _instruction_steps(accesses, row, _name(accesses, each, row), with_bits)
-        with_bits = with_bits and not any(step.bits for step in found)
-        steps += found
+    steps += _rows_steps(accesses, each, shown_rows)
     if len(counts) != 1:
         many = "All" if len(counts) <= _EACH else f"That was the worst. All {len(counts):,}"
         steps.append(Step(f"{many} {each}s together.", equals(total(counts), sum(counts))))
+    return steps
+
+
+def _rows_steps(accesses: Accesses, each: str, rows: Sequence[int]) -> list[Step]:
+    """Return the steps of some instructions; of neighbours that are alike, once."""
+    steps: list[Step] = []
+    with_bits, first = True, 0
+    texts = [
+        [(step.text, step.arithmetic) for step in _instruction_steps(accesses, row, "", False)]
+        for row in rows
+    ]
+    while first < len(rows):
+        last = first
+        while last + 1 < len(rows) and texts[last + 1] == texts[first]:
+            last += 1
+        name = _name(accesses, each, rows[first])
+        if last > first:
+            name = f"{each.capitalize()}s {rows[first]} to {rows[last]}, each"
+        found = _instruction_steps(accesses, rows[first], name, with_bits)
+        with_bits = with_bits and not any(step.bits for step in found)
+        steps += found
+        first = last + 1
     return steps
 
 

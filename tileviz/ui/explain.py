@@ -29,7 +29,7 @@ def verdict_row(page: str, said: Statement, numbers: Callable[[], Numbers]) -> N
     )
     with row:
         st.html(html.verdict(said.state, said.sentence, said.facts), width="stretch")
-        opened = _switch(page, "Explain a number")
+        opened = switch(page)
     if opened:
         _panel(page, numbers())
 
@@ -43,12 +43,28 @@ def numbers_button(page: str, numbers: Callable[[], Numbers], label: str) -> Non
         numbers: Makes the numbers, when they are asked for.
         label: What the button says.
     """
-    if _switch(page, label):
+    if switch(page, label):
         _panel(page, numbers())
 
 
-def _switch(page: str, label: str) -> bool:
-    """Draw the button; return whether the numbers are open."""
+@st.fragment
+def panel(page: str, numbers: Callable[[], Numbers]) -> None:
+    """Draw some numbers below a row that has their ``switch``, one of them unfolded.
+
+    Args:
+        page: What they belong to, for keys.
+        numbers: Makes the numbers.
+    """
+    _panel(page, numbers())
+
+
+def switch(page: str, label: str = "Explain a number") -> bool:
+    """Draw the button that opens and closes numbers; return whether they are open.
+
+    Args:
+        page: What they belong to, for keys.
+        label: What the button says.
+    """
     key = f"{page}.explain.open"
     opened = bool(st.session_state.get(key))
     st.button(

@@ -19,6 +19,7 @@ from tileviz.runners.store import keep
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.ui import html, machine
+from tileviz.ui.explain import numbers_button
 from tileviz.ui.recorded import recorded
 from tileviz.ui.run_table import RunView, run_table
 
@@ -303,6 +304,7 @@ def _result(what: Runnable, on: str) -> None:
         return
     st.html(run_table(view, machine.gpu_note()))
     st.html(html.verdict(view.statement.state, view.statement.sentence, view.statement.facts))
+    numbers_button(f"run_{what.name}", lambda: view.numbers, "Explain a number of this run")
 
 
 def _poll(memory: _Memory) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
+from tileviz.runners.derive import numbers, settled
 from tileviz.runners.words import gpu_lines, named_accesses, statement_of
+from tileviz.studies.derivation import Numbers
 from tileviz.studies.statement import Statement
 from tileviz.ui import html
 
@@ -33,12 +35,14 @@ class RunView:
     median_us: float | None = None
     lines: tuple[str, ...] = ()
     cycles: Mapping[tuple[int | None, str, int], float] = field(default_factory=dict)
+    numbers: Numbers = field(default=Numbers(()), compare=False)
 
     @classmethod
     def of(cls, run: Run, kernel: Kernel | None = None) -> RunView:
         """Return what a page shows of ``run``; ``kernel`` gives each access its own text."""
         view = cls.of_json(run.to_json())
-        return replace(view, rows=named_accesses(view.rows, kernel))
+        unfolded = settled(numbers(run, kernel))
+        return replace(view, rows=named_accesses(view.rows, kernel), numbers=unfolded)
 
     @classmethod
     def of_json(cls, run: Mapping[str, Any]) -> RunView:

@@ -198,7 +198,9 @@ def _lane_family(plan: AccessPlan) -> Family:
 def _cell_family(design: AccessDesign) -> Family:
     """Return the bank of any element."""
     extents = memory_layout(design).extents
-    parameters = tuple(Parameter(f"dim_{dim}", range(extent), 0) for dim, extent in enumerate(extents))
+    parameters = tuple(
+        Parameter(f"dim_{dim}", range(extent), 0) for dim, extent in enumerate(extents)
+    )
 
     def make(*at: int) -> Derivation:
         name = ".".join(["cell", *map(str, at), "bank"])

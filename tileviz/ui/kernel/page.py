@@ -9,10 +9,12 @@ import streamlit as st
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.runners.own_kernels import own_kernels_on_gpu
-from tileviz.studies.kernel import explain
+from tileviz.studies.derivation import Numbers
+from tileviz.studies.kernel import derive, explain
 from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.kernel.kernel import kernel
 from tileviz.studies.kernel.plan import plan
+from tileviz.ui import explain as explain_number
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.kernel import editors, panels, tables, upload
@@ -25,6 +27,7 @@ from tileviz.ui.take_away import take_away
 Mode = Literal["edit", "lines"]
 
 _STATE, _MODE, _SEEN, _KEPT = "lab", "lab.mode", "lab.seen", "lab.kept_mode"
+_LAB = "lab"
 _RUN_WIDTH = 150
 _MODES: dict[Mode, str] = {"edit": "Edit", "lines": "Line by line"}
 
@@ -47,7 +50,10 @@ def page() -> None:
     upload.fault()
     show_faults(current, label, "The first preset")
     found = _outcome(current)
-    if _mode(current.design, found) == "edit":
+    mode, unfold = _mode(current.design, found)
+    if unfold:
+        explain_number.panel(_LAB, partial(_numbers, current.design, found.view))
+    if mode == "edit":
         panels.edit()
     else:
         panels.lines(current.design, found.view)
@@ -97,8 +103,18 @@ def _kernel(design: KernelDesign) -> Kernel:
     return kernel(plan(design))
 
 
-def _mode(design: KernelDesign, found: Outcome) -> Mode:
-    """Draw the choice between editing and counts; a new run shows its counts."""
+def _numbers(design: KernelDesign, view: LabView | None) -> Numbers:
+    """Return every number of a launch, those of its run first."""
+    launch = derive.numbers(plan(design))
+    return launch if view is None else view.numbers + launch
+
+
+def _mode(design: KernelDesign, found: Outcome) -> tuple[Mode, bool]:
+    """Draw the choice between editing and counts; a new run shows its counts.
+
+    Returns:
+        The choice, and whether numbers are to be unfolded.
+    """
     state = st.session_state
     if found.view is not None and state.get(_SEEN) is not found.view:
         state[_SEEN] = found.view
@@ -115,7 +131,8 @@ def _mode(design: KernelDesign, found: Outcome) -> Mode:
             label_visibility="collapsed",
         )
         st.html(f'<p class="tv-note">{html.text(panels.sharing(design))}</p>', width="stretch")
+        unfold = explain_number.switch(_LAB)
     # The choice outlives a visit to another page.
     mode: Mode = "lines" if state[_MODE] == "lines" else "edit"
     state[_KEPT] = mode
-    return mode
+    return mode, unfold

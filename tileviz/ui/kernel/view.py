@@ -12,8 +12,10 @@ from tileviz.dtypes import dtype
 from tileviz.emulator.emulation import StaticAccess
 from tileviz.emulator.problems import Problem
 from tileviz.runners import AccessRow, Run
+from tileviz.runners.derive import numbers, settled
 from tileviz.runners.executions import Executions, kept
 from tileviz.runners.line_words import own_statement, worst_row
+from tileviz.studies.derivation import Numbers
 from tileviz.studies.statement import Statement
 
 _FIRST = 4
@@ -47,6 +49,7 @@ class LabView:
         outputs: The output buffers.
         static: Memory instructions in the PTX, for the compiler's counts.
         document: The ``run`` object.
+        numbers: Every number of it, with its arithmetic.
     """
 
     statement: Statement
@@ -60,6 +63,7 @@ class LabView:
     outputs: tuple[OutputRow, ...]
     static: tuple[StaticAccess, ...]
     document: Mapping[str, object]
+    numbers: Numbers
 
     @classmethod
     def of(cls, run: Run, kernel: Kernel) -> LabView:
@@ -78,6 +82,7 @@ class LabView:
             outputs=_outputs(run, kernel),
             static=run.static,
             document=run.to_json(),
+            numbers=settled(numbers(run)),
         )
 
 
