@@ -72,7 +72,7 @@ def test_a_fault_is_named_and_the_exit_code_says_so(source: str) -> None:
 def test_the_table_names_lines_and_costs(source: str) -> None:
     code, out = call("trace", source, "--grid", "2,2", *BUFFERS)
     assert code == 0
-    assert out.startswith("✓ Ran to its end")
+    assert out.startswith("▲ Line 8: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank.")
     assert any("ld.shared 4 B" in line and " 4096 " in line for line in out.splitlines())
 
 
@@ -119,3 +119,11 @@ def test_hostile_or_broken_text_is_one_clear_line(tmp_path: Path, text: str, wor
     message = document["error"]["message"] if code == 2 else document["problems"][0]["message"]
     assert any(word in message for word in words.split("|"))
     assert "root:" not in out
+
+
+def test_a_run_of_a_preset_says_what_its_page_says() -> None:
+    code, out = call("run", "kernel-transpose-padded")
+    assert code == 0 and "✓ Nothing is paid above the ideal." in out
+    code, out = call("run", "kernel-race")
+    assert code == 1 and "✕ Line 6: race on 4-byte shared load." in out
+    assert "with the store of thread (127,0,0)" in " ".join(out.split())

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tileviz.runners.line_words import run_words
 from tileviz.runners.words import gpu_lines
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement, TextTable
@@ -32,6 +33,8 @@ def show_run(run: Any, console: Console | None = None) -> None:
     where = f"On {document['runner']['name']}."
     if document["verified"]:
         say(out, Statement("ok", "Output correct, every element compared.", where))
+    elif run.study == "kernel":
+        _say_own(out, run, where)
     else:
         say(out, Statement("error", "Not verified.", where))
         wrong = document["mismatch"]
@@ -55,18 +58,21 @@ def show_run(run: Any, console: Console | None = None) -> None:
         out.print(Text(line))
 
 
+def _say_own(out: Console, run: Any, where: str) -> None:
+    """Say of a kernel without a reference what the Kernel lab says of it."""
+    said = run_words(run)
+    # Problems are printed whole below.
+    facts = [] if run.problems else [said.facts]
+    say(out, Statement(said.state, said.sentence, " ".join(filter(None, [*facts, where]))))
+
+
 def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = None) -> None:
     """Print what a user's own kernel did: problems first, then every source line that accesses."""
     out = console or wide_console()
     document = run.to_json()
     blocks = document["traced_blocks"]
     traced = "all blocks" if blocks == "all" else f"{len(blocks)} sampled blocks"
-    if any(problem["kind"] == "compile" for problem in document["problems"]):
-        say(out, Statement("error", "The kernel does not compile."))
-    elif document["problems"]:
-        say(out, Statement("error", "The kernel is at fault.", f"Traced {traced}."))
-    else:
-        say(out, Statement("ok", "Ran to its end, no fault found.", f"Traced {traced}."))
+    _say_own(out, run, f"Traced {traced}." if document["accesses"] else "")
     _say_problems(out, document["problems"])
     if not document["accesses"]:
         return

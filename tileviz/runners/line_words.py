@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from tileviz.emulator.problems import Problem
 from tileviz.memory import SECTOR_BYTES
 from tileviz.runners.compare import AccessRow
-from tileviz.runners.executions import Executions, excess
+from tileviz.runners.executions import Executions, excess, kept
+from tileviz.runners.results import Run
 from tileviz.studies.statement import Statement
 
 _UNITS = {"shared": "wavefront", "global": "sector"}
@@ -53,6 +54,11 @@ def own_statement(
     sample = samples[worst]
     sentence = f"{_at(rows[worst])}: {_costs_more(rows[worst], sample)}."
     return Statement("attention", sentence, " ".join(filter(None, (_others(rows, worst), totals))))
+
+
+def run_words(run: Run) -> Statement:
+    """Return the verdict on a whole run of a kernel without a reference."""
+    return own_statement(run.accesses, run.problems, kept(run.accesses, run.measured))
 
 
 def worst_row(rows: Sequence[AccessRow]) -> int | None:
