@@ -9,7 +9,7 @@ import numpy as np
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import IDLE
 
-_ROWS = 18
+_MIN_ROWS, _MAX_ROWS = 10, 18
 _COLUMNS = 80
 # Classes of the lanes' palette: plain text, and lines that declare or use a shared array.
 _PLAIN, _SHARED = 1, 0
@@ -32,8 +32,9 @@ def thumbnail(source: str) -> str:
     text = _COMMENT.sub("", source).expandtabs(4)
     names = set(_DECLARED.findall(text))
     lines = [line.rstrip() for line in text.split("\n") if line.strip()]
-    classes = np.full((_ROWS, _COLUMNS), IDLE, dtype=np.int8)
-    for row, line in enumerate(lines[:_ROWS]):
+    rows = min(max(len(lines), _MIN_ROWS), _MAX_ROWS)
+    classes = np.full((rows, _COLUMNS), IDLE, dtype=np.int8)
+    for row, line in enumerate(lines[:rows]):
         start = len(line) - len(line.lstrip())
         shared = names & set(re.findall(r"\w+", line))
         classes[row, start : len(line)] = _SHARED if shared else _PLAIN

@@ -15,6 +15,10 @@ from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
 from tileviz.workers.shared import EMULATOR, shared_pool
 
+# What one run may use where its caller says nothing else.
+RUN_LIMITS = Limits(trace_bytes=128 << 20)
+COMPILE_SECONDS = 30.0
+
 _DEVICE = "PTX emulator on the CPU"
 
 
@@ -34,10 +38,10 @@ class EmulatorRunner:
         *,
         pool: WorkerPool | None = None,
         limits: Limits | None = None,
-        compile_seconds: float = 30.0,
+        compile_seconds: float = COMPILE_SECONDS,
     ) -> None:
         self._pool = pool
-        self._limits = limits or Limits(trace_bytes=128 << 20)
+        self._limits = limits or RUN_LIMITS
         self._compile_seconds = compile_seconds
 
     def status(self) -> RunnerStatus:

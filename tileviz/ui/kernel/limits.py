@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tileviz.emulator.driver import TRACED_LANES
-from tileviz.emulator.limits import Limits
+from tileviz.runners.emulator import COMPILE_SECONDS, RUN_LIMITS
 from tileviz.runners.executions import MAX_STOPS
 from tileviz.runners.launch import MAX_BUFFER_BYTES, MAX_PARAMETERS, MAX_SHARED_BYTES
 from tileviz.runners.own_kernels import REASON, own_kernels_on_gpu
@@ -20,7 +20,7 @@ def limit_rows() -> tuple[tuple[str, str], ...]:
         >>> dict(limit_rows())["Buffers"]
         '512 MiB together, at most 64 parameters'
     """
-    run = Limits()
+    run = RUN_LIMITS
     gpu = "also runs own kernels here" if own_kernels_on_gpu() else REASON
     return (
         ("Source", f"{MAX_SOURCE >> 10} KiB"),
@@ -28,12 +28,13 @@ def limit_rows() -> tuple[tuple[str, str], ...]:
         ("Block", f"{MAX_THREADS:,} threads, {MAX_SHARED_BYTES >> 10} KiB of dynamic shared"),
         (
             "Run",
-            f"{run.seconds:g} s, {run.thread_instructions // 10**9:,} G thread instructions",
+            f"{run.seconds:g} s after {COMPILE_SECONDS:g} s of compiling; "
+            f"{run.thread_instructions // 10**9:,} G thread instructions",
         ),
         (
             "Traced",
             f"every block of up to {TRACED_LANES:,} threads, of larger grids a sample; "
-            f"at most {MAX_STOPS} executions a line in pictures",
+            f"{run.trace_bytes >> 20} MiB of addresses; {MAX_STOPS} executions a line in pictures",
         ),
         ("GPU", gpu),
     )
