@@ -63,7 +63,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     _form(page, 1).get_by_role("button", name="Check").click()
     expect(_verdicts(page)).to_contain_text("Right: 2 wavefronts.")
     # The rest by keyboard alone.
-    page.get_by_label("Your answer, in wavefronts").fill("1")
+    page.get_by_label("Answer to question 2, in wavefronts").fill("1")
     page.keyboard.press("Enter")
     expect(_verdicts(page).nth(1)).to_contain_text("Right: 1 wavefront.")
     settled(page)
@@ -99,7 +99,7 @@ def test_a_deep_link_its_full_page_and_a_field_to_play_with(
     page = open_page("/Lessons?lesson=xor-swizzle&v=1", theme="dark")
     expect(page.get_by_role("heading", name="The XOR swizzle, bit by bit")).to_be_visible()
     expect(page.locator(".tv-bits tbody tr").first.locator("td.taken")).to_have_count(5)
-    page.get_by_label("Your answer").first.fill("8")
+    page.get_by_label("Answer to question 1").fill("8")
     page.keyboard.press("Enter")
     expect(_verdicts(page)).to_contain_text("Not 8. The engine finds 6.")
     expect(page.get_by_text("XOR adds without carrying")).to_be_visible()

@@ -125,6 +125,9 @@ def test_all_right_answers_finish_a_lesson(open_page: Opened) -> None:
     _press(test, "Previous: Banks and words")
     assert "4 of 4 answered right" in _words(test)
     assert "Right: 2 wavefronts." in _words(test)
+    # What was answered stands in the controls again.
+    assert [radio.value for radio in test.radio] == ["2", "Every 32nd word"]
+    assert [field.value for field in test.text_input] == ["1 wavefront", "7"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ MAX_CHOICES = 8
 MAX_SAID = 1500
 
 Said = Annotated[str, Field(max_length=MAX_SAID)]
-Path_ = Annotated[str, Field(min_length=1, max_length=200)]
+Expression = Annotated[str, Field(min_length=1, max_length=200)]
 Label = Annotated[str, Field(min_length=1, max_length=120)]
 
 _REFERENCE = re.compile(r"([a-z][a-z0-9_]{0,39})(?:/([1-9]))?")
@@ -86,7 +86,7 @@ class NumberAsk(_Ask):
     """
 
     kind: Literal["number"]
-    value: Path_
+    value: Expression
     unit: Annotated[str, Field(max_length=40)] = ""
     within: Annotated[float, Field(ge=0)] = 0.0
     choices: Annotated[tuple[float, ...], Field(min_length=2, max_length=MAX_CHOICES)] | None = None
@@ -116,7 +116,7 @@ class ChoiceAsk(_Ask):
 
     kind: Literal["choice"]
     choices: Annotated[dict[Label, str], Field(min_length=2, max_length=MAX_CHOICES)]
-    value: Path_
+    value: Expression
     best: Literal["lowest", "highest"] = "lowest"
     unit: Annotated[str, Field(max_length=40)] = ""
 
@@ -130,7 +130,7 @@ class ClaimAsk(_Ask):
     """
 
     kind: Literal["claim"]
-    choices: Annotated[dict[Label, Path_], Field(min_length=2, max_length=MAX_CHOICES)]
+    choices: Annotated[dict[Label, Expression], Field(min_length=2, max_length=MAX_CHOICES)]
     mistakes: dict[str, Said] = Field(default_factory=dict, max_length=MAX_CHOICES)
 
     @model_validator(mode="after")
@@ -175,7 +175,7 @@ class TypedAsk(_Typed, _Ask):
     """
 
     kind: Literal["design"]
-    goals: Annotated[dict[Label, Path_], Field(min_length=1, max_length=MAX_CHOICES)]
+    goals: Annotated[dict[Label, Expression], Field(min_length=1, max_length=MAX_CHOICES)]
     start: Annotated[str, Field(max_length=400)]
     example: Annotated[str, Field(max_length=400)]
 

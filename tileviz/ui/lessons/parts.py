@@ -117,8 +117,11 @@ def typed_field(label: str, template: str, start: str, key: str) -> str:
     said = html.literal(label)
     if (before or after) and "\n" not in template and "`" not in template:
         said += f" in `{before}…{after}`"
-    st.session_state.setdefault(key, start)
+    kept = f"{key}.kept"
+    # The control loses its text while another lesson is read.
+    st.session_state.setdefault(key, st.session_state.get(kept, start))
     typed: str | None = st.text_input(said, key=key, max_chars=400)
+    st.session_state[kept] = typed
     return typed or ""
 
 

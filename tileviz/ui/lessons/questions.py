@@ -33,10 +33,10 @@ def question(lesson: Lesson, part: Question, key: str, before: Progress) -> Prog
     solved = (lesson.name, part.number) in before.solved
     st.html(tables.question_title(part.number, solved=solved))
     st.markdown(filled(part.ask.ask, lesson.names))
-    with st.form(key, border=False):
-        given = _field(part, f"{key}.given")
-        sent = st.form_submit_button("Check", icon=":material/check:", key=f"{key}.check")
     attempt = before.attempt(lesson, part.number)
+    with st.form(key, border=False):
+        given = _field(part, f"{key}.given", "" if attempt is None else attempt.given)
+        sent = st.form_submit_button("Check", icon=":material/check:", key=f"{key}.check")
     if sent:
         try:
             with st.spinner("The engine works it out"):
@@ -45,15 +45,24 @@ def question(lesson: Lesson, part: Question, key: str, before: Progress) -> Prog
             # No answer yet: nothing is counted, nothing given away.
             st.html(html.error_box([html.Fault("Your answer", error)]))
             return before
-        attempt = Attempt(given, marked.right)
-        before = before.answered(lesson, part.number, attempt)
-    if attempt is not None:
-        _verdict(mark(lesson, part, attempt.given), key)
+        _verdict(marked, key)
+        return before.answered(lesson, part.number, Attempt(given, marked.right))
+    again = None if attempt is None else _marked_again(lesson, part, attempt.given)
+    if again is not None:
+        _verdict(again, key)
     return before
 
 
-def _field(part: Question, key: str) -> str:
-    """Draw where the answer goes; return it as text, "" for none."""
+def _marked_again(lesson: Lesson, part: Question, given: str) -> Marked | None:
+    """Mark an answer from before; None where the file has changed so that it is none any more."""
+    try:
+        return mark(lesson, part, given)
+    except DesignError:
+        return None
+
+
+def _field(part: Question, key: str, last: str) -> str:
+    """Draw where the answer goes, the last one in it; return it as text, "" for none."""
     ask = part.ask
     if isinstance(ask, TypedAsk):
         return parts.typed_field(ask.label or ask.field, ask.template, ask.start, key)
@@ -62,9 +71,13 @@ def _field(part: Question, key: str) -> str:
         labels = tuple(ask.choices)
     elif ask.choices is not None:
         labels = tuple(map(number_text, ask.choices))
+    name = f"Answer to question {part.number}"
     if labels:
+        if last in labels:
+            # The control lost it while another lesson was read.
+            st.session_state.setdefault(key, last)
         chosen = st.radio(
-            f"Answer to question {part.number}",
+            name,
             labels,
             index=None,
             key=key,
@@ -74,9 +87,9 @@ def _field(part: Question, key: str) -> str:
         )
         return chosen or ""
     unit = ask.unit if isinstance(ask, NumberAsk) else ""
-    typed: str | None = st.text_input(
-        html.literal(f"Your answer, in {unit}" if unit else "Your answer"), key=key, max_chars=40
-    )
+    st.session_state.setdefault(key, last)
+    label = html.literal(f"{name}, in {unit}" if unit else name)
+    typed: str | None = st.text_input(label, key=key, max_chars=40)
     return typed or ""
 
 
