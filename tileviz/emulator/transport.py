@@ -239,6 +239,7 @@ def _unpack_accesses(
     if warps.shape != (total,) or warps.dtype != np.int64 or int(warps.min(initial=0)) < 0:
         raise ValueError("warps of another count")
     where = addresses.astype(np.int64, copy=False)
+    who = warps.astype(np.int64, copy=False)
     mask: NDArray[np.bool_] = np.unpackbits(active.view(np.uint8), axis=1).view(np.bool_)
     found, start = [], 0
     for space, op, width, line, buffer, count in kinds:
@@ -254,7 +255,7 @@ def _unpack_accesses(
                 width,
                 None if line is None else _whole(line),
                 buffer=str(buffer)[:_MAX_TEXT],
-                warps=warps[part],
+                warps=who[part],
             )
         )
         start += count

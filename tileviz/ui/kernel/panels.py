@@ -15,6 +15,7 @@ from tileviz.runners import AccessRow
 from tileviz.runners.counts import CountRow, compiler_counts
 from tileviz.runners.executions import Executions, place
 from tileviz.runners.line_words import reason
+from tileviz.runners.words import gpu_lines
 from tileviz.studies.documents import json_line
 from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.registry import make_design
@@ -298,6 +299,8 @@ def results(design: KernelDesign, view: LabView) -> None:
             on_click="ignore",
             help="The same object as tileviz trace --json.",
         )
+    for line in gpu_lines(view.document):
+        st.html(f'<p class="tv-note">{html.text(line)}</p>')
     if not view.static:
         st.html(html.empty("Nothing was compiled, so nothing ran.", "The verdict says why."))
         return
