@@ -225,16 +225,16 @@ def _shape_steps(plan: SchedulePlan, task: int, axis: int, value: int) -> Steps:
 def worker_family(plan: SchedulePlan, group: str) -> Family:
     """Return the tasks of any worker, in order."""
     schedule = plan.schedule
-    tasks = schedule.per_core()
-    busiest = max(map(len, tasks))
+    busiest = int(np.bincount(schedule.worker).max())
 
     def make(worker: int, turn: int) -> Derivation:
         name = f"per_core.{worker}.{turn}"
         label = f"worker {worker}: its task number {turn}"
-        if turn >= len(tasks[worker]):
-            step = Step(f"It has {len(tasks[worker])} tasks only.")
+        tasks = np.flatnonzero(schedule.worker == worker)
+        if turn >= len(tasks):
+            step = Step(f"It has {len(tasks)} tasks only.")
             return Derivation(name, group, label, "none", "", lambda: [step])
-        value = tasks[worker][turn]
+        value = int(tasks[turn])
         work = partial(_worker_steps, plan, worker, turn, value)
         return Derivation(name, group, label, value, "", work)
 
