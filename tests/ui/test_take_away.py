@@ -39,7 +39,7 @@ def labels(test: AppTest) -> list[str]:
 def test_every_study_offers_what_it_has(open_page: Opened, page: str) -> None:
     test = opened(open_page, page)
     programs = [] if page == "layouts" else ["CUDA program", "PyCUDA script"]
-    assert labels(test)[: len(programs) + 2] == [*programs, "Design, JSON", "HTML report"]
+    assert labels(test)[: len(programs) + 1] == [*programs, "Design, JSON"]
     if page == "layouts":
         assert any(
             "No CUDA: Generates no CUDA" in element.proto.body for element in test.get("html")
@@ -56,8 +56,15 @@ def test_it_is_empty_until_it_is_opened(open_page: Opened, monkeypatch: pytest.M
     for name in ("standalone_cu", "pycuda_script", "report_of"):
         monkeypatch.setattr(take_away, name, never)
     test = open_page(PAGES["permute"][0])
-    assert "HTML report" not in labels(test)
-    opened(open_page, "permute")
+    assert "Design, JSON" not in labels(test)
+    test = opened(open_page, "permute")
+    assert "Design, JSON" in labels(test) and "HTML report" not in labels(test)
+    test.text_input(key="permute.export.title").input("Mine")
+    test.button(key="FormSubmitter:permute.export.report-Make report").click().run()
+    assert not test.exception and "HTML report" in labels(test)
+    # Another design needs a report of its own.
+    test.selectbox(key="permute.preset").set_value("permute-declined").run()
+    assert not test.exception and "HTML report" not in labels(test)
 
 
 def test_a_design_is_sent_once(open_page: Opened) -> None:

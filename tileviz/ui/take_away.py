@@ -173,26 +173,50 @@ def _add(design: Design) -> None:
     st.session_state[SENT] = [*kept, document][-_MOST_SENT:]
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """A report that was asked for: of which design, with which words, run or not."""
+
+    design: Design
+    title: str
+    note: str
+    run: bool
+
+    def text(self, address: str) -> str:
+        """Return the report."""
+        return report_of(
+            self.design, title=self.title, note=self.note, run=self.run, address=address
+        )
+
+
 def _report(page: str, design: Design) -> None:
     """Offer the report: figures, CUDA and numbers in one file that opens offline."""
     st.html(html.panel("Report", "one HTML file that opens offline"))
-    title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
-    note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
     can_run = bool(_runs(design).entry) and machine.emulates()
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        run = st.toggle(
-            "Run it in the emulator first",
-            key=f"{page}.export.run",
-            disabled=not can_run,
-            help="The report then shows what was measured beside what was predicted.",
-        )
-        parts = urlsplit(_server())
-        address = "" if parts.hostname in _LOCAL else _server()
-        _download(
-            "HTML report",
-            lambda: report_of(design, title=title, note=note, run=run and can_run, address=address),
-            f"tileviz-{design.study}.html",
-            "text/html",
-            f"{page}.export.html",
-            "Verdict, pictures that still answer, numbers, CUDA, environment and date.",
-        )
+    # A form: what is typed there must not be lost to a click that comes before its rerun.
+    with st.form(f"{page}.export.report", border=False):
+        title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
+        note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            run = st.toggle(
+                "Run it in the emulator first",
+                key=f"{page}.export.run",
+                disabled=not can_run,
+                help="The report then shows what was measured beside what was predicted.",
+            )
+            if st.form_submit_button("Make report", icon=":material/description:", width="stretch"):
+                asked = _Asked(design, title, note, run and can_run)
+                st.session_state[f"{page}.export.asked"] = asked
+    wanted = st.session_state.get(f"{page}.export.asked")
+    if wanted is None or wanted.design != design:
+        return
+    parts = urlsplit(_server())
+    address = "" if parts.hostname in _LOCAL else _server()
+    _download(
+        "HTML report",
+        lambda: wanted.text(address),
+        f"tileviz-{design.study}.html",
+        "text/html",
+        f"{page}.export.html",
+        "Verdict, pictures that still answer, numbers, CUDA, environment and date.",
+    )
