@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tileviz.cuda.kernel import Buffer, Kernel
+from tileviz.runners import verify as verify_module
 from tileviz.runners.verify import verify
 
 
@@ -116,3 +117,15 @@ def test_a_reference_of_the_wrong_size_or_type_is_our_own_error(want):
 
 def test_empty_outputs_are_right():
     assert verify(kernel(np.zeros(0, np.float32), shape=(0,)), {}, {"y": f32()}).verified
+
+
+def test_differences_far_apart_are_each_judged_by_the_whole_array(monkeypatch):
+    monkeypatch.setattr(verify_module, "_CHUNK", 16)
+    want = np.ones(1000, np.float32)
+    got = want.copy()
+    want[[3, 500, 999]] = 0.0
+    got[[3, 500]] = 0.0009, 0.002  # the array's size is close to 1
+    got[999] = 0.0
+    found = verify(kernel(want, tolerance=1e-3), {}, {"y": got})
+    assert found.mismatch.index == (500,) and found.mismatch.count == 1
+    assert verify(kernel(want), {}, {"y": got}).mismatch.count == 2

@@ -34,7 +34,7 @@ from tileviz.studies.broadcast.portion import VERSIONS, Version
 from tileviz.studies.errors import NotRunnable
 
 # Here and in the worker: x, the outputs, and what is expected of them.
-_HOST_COPIES = 10
+_HOST_COPIES = 11
 _MEMINFO = Path("/proc/meminfo")
 
 Say = Callable[[str], None]

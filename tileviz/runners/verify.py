@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,16 +125,29 @@ def differing(buffer: Buffer, want: Array, got: Array, tolerance: float) -> NDAr
     """Return which elements of the buffer differ, bool of shape ``[element]``."""
     kind = dtype(buffer.dtype)
     bits = f"u{kind.numpy.itemsize}"
-    wrong = want.view(bits) != got.view(bits)
-    # Only what differs in its bits is looked at as numbers: mostly nothing, or little.
-    at = np.flatnonzero(wrong) if wrong.any() else np.empty(0, np.intp)
-    wanted, given = as_floats(buffer, want[at]), as_floats(buffer, got[at])
-    if at.size and wanted is not None and given is not None:
-        excused = np.isnan(wanted) & np.isnan(given)
-        if tolerance > 0:
-            excused |= _close(wanted, given, tolerance, lambda: _size(buffer, want))
-        wrong[at] = ~excused
+    wrong = np.empty(want.size, np.bool_)
+    size = lru_cache(maxsize=1)(lambda: _size(buffer, want))
+    for start in range(0, want.size, _CHUNK):
+        here = slice(start, start + _CHUNK)
+        np.not_equal(want[here].view(bits), got[here].view(bits), out=wrong[here])
+        # Only what differs in its bits is looked at as numbers: mostly nothing, or little.
+        at = np.flatnonzero(wrong[here]) + start
+        if at.size:
+            wrong[at] = ~_excused(buffer, want[at], got[at], tolerance, size)
     return np.asarray(wrong.reshape(-1, kind.lanes).any(axis=1))
+
+
+def _excused(
+    buffer: Buffer, want: Array, got: Array, tolerance: float, size: Callable[[], float]
+) -> NDArray[np.bool_]:
+    """Return which elements are right though their bits differ."""
+    wanted, given = as_floats(buffer, want), as_floats(buffer, got)
+    if wanted is None or given is None:
+        return np.zeros(want.size, np.bool_)
+    excused = np.isnan(wanted) & np.isnan(given)
+    if tolerance > 0:
+        excused |= _close(wanted, given, tolerance, size)
+    return np.asarray(excused)
 
 
 def as_floats(buffer: Buffer, flat: Array) -> NDArray[np.float64] | None:
