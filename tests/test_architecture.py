@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Floor of every part; a module may import its own part and strictly lower floors.
 FLOORS = {
     "errors": 0,
+    "words": 0,
     "dtypes": 1,
     "layouts": 2,
     "memory": 2,

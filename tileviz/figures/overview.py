@@ -41,6 +41,7 @@ from tileviz.studies.permute import explain as permute_words
 from tileviz.studies.permute.plan import PermutePlan
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.plan import SchedulePlan
+from tileviz.words import counted
 
 _PHASES: tuple[tuple[permute.PhaseName, str], ...] = (
     ("read", "Read through source"),
@@ -165,10 +166,11 @@ def _instruction(plan: AccessPlan, theme: Theme) -> tuple[Picture, ...]:
         return tuple(found)
     verdict = shown.verdict
     if verdict.banks is None:
-        note = f"{verdict.sectors} sectors in {verdict.lines} lines of 128 bytes"
+        lines = counted(verdict.lines or 0, "line")
+        note = f"{counted(verdict.sectors or 0, 'sector')} in {lines} of 128 bytes"
         strip, name = banks.line_map(shown, theme), "Lines and sectors"
     else:
-        note = f"{verdict.wavefronts} wavefronts, ideal {verdict.ideal}"
+        note = f"{counted(verdict.wavefronts or 0, 'wavefront')}, ideal {verdict.ideal}"
         strip, name = banks.bank_strip(shown, theme), "Words per bank"
     found.append(Picture(name, note, strip, f"{name}: {note}.", banks.MAP_WIDTH, legend))
     return tuple(found)
@@ -213,7 +215,7 @@ def _order(plan: SchedulePlan, scale: _Scale, theme: Theme) -> tuple[Picture, ..
     found = [
         Picture(
             "Order of the tiles",
-            f"{len(plan.schedule):,} tasks, {plan.schedule.waves} waves",
+            f"{counted(len(plan.schedule), 'task')}, {counted(plan.schedule.waves, 'wave')}",
             order_figure(plan, wave, theme, highest=scale.highest),
             describe_order(plan, wave),
             map_width(*plan.schedule.tiles),

@@ -6,6 +6,7 @@ from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.plan import AccessPlan
 from tileviz.studies.access.search import SearchResult
 from tileviz.studies.statement import State, Statement, TextTable
+from tileviz.words import counted
 
 
 def verdict(plan: AccessPlan | SearchResult) -> Statement:
@@ -22,9 +23,9 @@ def verdict(plan: AccessPlan | SearchResult) -> Statement:
     state: State = "attention" if judged.excess else "ok"
     facts = f"Rule {judged.evidence.source}."
     if judged.wavefronts is None:
-        sentence = f"{judged.sectors} sectors in {judged.lines} lines, ideal {judged.ideal}."
-        return Statement(state, sentence, facts)
-    many = f"{judged.wavefronts} wavefront{'s' * (judged.wavefronts != 1)}, ideal {judged.ideal}"
+        sectors, lines = counted(judged.sectors or 0, "sector"), counted(judged.lines or 0, "line")
+        return Statement(state, f"{sectors} in {lines}, ideal {judged.ideal}.", facts)
+    many = f"{counted(judged.wavefronts, 'wavefront')}, ideal {judged.ideal}"
     ending = f"{judged.n_way}-way bank conflict" if judged.excess else "conflict-free"
     return Statement(state, f"{many}, {ending}.", facts)
 
