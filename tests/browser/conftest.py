@@ -169,7 +169,8 @@ def settle(page: Page) -> None:
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     page.wait_for_function(
         "() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]"
-        ".every(chart => chart.querySelector('.main-svg :is(.heatmaplayer, .barlayer)'))"
+        ".every(chart => chart.querySelector("
+        "'.main-svg :is(.heatmaplayer, .barlayer, .scatterlayer)'))"
     )
     page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
 

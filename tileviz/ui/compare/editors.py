@@ -101,17 +101,19 @@ def _side(side: str, name: Any, design: Any, more: Any) -> None:
 
 def further() -> None:
     """Draw the note's field."""
-    st.text_area(
-        "Note",
-        key=key("note"),
-        placeholder="What should a reader of this comparison know?",
-        height=120,
-    )
+    with st.container(width=_POPOVER):
+        st.text_area(
+            "Note",
+            key=key("note"),
+            placeholder="What should a reader of this comparison know?",
+            height=140,
+        )
 
 
 def open_file() -> None:
     """Draw the field for a comparison file."""
-    _uploader(_ANY_FILE, "A comparison file, or a design")
+    with st.container(width=_POPOVER):
+        _uploader(_ANY_FILE, "A comparison file, or a design")
 
 
 # -- presets and swapping ----------------------------------------------------------------------

@@ -45,8 +45,11 @@ def page() -> None:
     comparison = _comparison(current.pair)
     both = None
     if comparison is not None:
+        top = st.container()
         panels.body(comparison)
         both = runs.section(comparison)
+        with top:
+            panels.verdict(comparison, both)
     elif current.pair == Pair() and current.form.empty:
         panels.empty()
     else:

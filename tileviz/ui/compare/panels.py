@@ -10,6 +10,7 @@ from tileviz.comparing.code import NO_CUDA
 from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair, pair_file
 from tileviz.comparing.report import Runs, report_of
+from tileviz.comparing.running import Both
 from tileviz.export.links import to_query
 from tileviz.figures.overview import Picture, pictures
 from tileviz.studies.design import Design
@@ -157,12 +158,18 @@ def _inside(name: str) -> str:
     return name.lower() if name in ("Left", "Right") else name
 
 
-def body(found: Comparison) -> None:
-    """Draw a comparison."""
+def verdict(found: Comparison, both: Both | None) -> None:
+    """Draw which side is better; where the plans leave that open, the runs say it."""
     said = found.statement
+    if found.better == "open" and both is not None and both.rows(found):
+        said = both.statement(found)
     st.html(html.verdict(said.state, said.sentence, said.facts))
     if found.note.strip():
         st.html(tables.note(found.note.strip()))
+
+
+def body(found: Comparison) -> None:
+    """Draw a comparison below its verdict."""
     parts = list(zip(found.names, (found.left, found.right), strict=True))
     st.html(tables.sides([(name, side.statement) for name, side in parts]))
     page_links([(name, side.design) for name, side in parts])
