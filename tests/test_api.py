@@ -41,6 +41,14 @@ def test_every_study_has_presets() -> None:
 
 
 def test_importing_names_lazily() -> None:
-    assert set(dir(tv)) >= {"design", "plan", "kernel", "run", "parse_layout", "TileLayout"}
+    assert set(dir(tv)) >= {
+        "bandwidth",
+        "design",
+        "plan",
+        "kernel",
+        "run",
+        "parse_layout",
+        "TileLayout",
+    }
     with pytest.raises(AttributeError, match="no attribute 'weave'"):
         tv.weave  # noqa: B018

@@ -21,6 +21,7 @@ _HOMES = {
     "DesignError": "tileviz.errors",
     "Swizzle": "tileviz.layouts",
     "TileLayout": "tileviz.layouts",
+    "bandwidth": "tileviz.api",
     "check": "tileviz.checking",
     "compare": "tileviz.comparing",
     "parse_layout": "tileviz.layouts",

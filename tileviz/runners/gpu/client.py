@@ -33,6 +33,7 @@ QUEUE_LIMIT = 32
 _START_SECONDS = 60.0
 _GRACE_SECONDS = 5.0
 _WAIT_SECONDS = 0.2
+_SLOW_BYTES_PER_S = 50e6
 # What unpacking raises when a worker that ran unknown code answers nonsense.
 _SENSELESS = (ValueError, TypeError, KeyError, IndexError, AttributeError)
 
@@ -103,8 +104,11 @@ class GpuQueue:
             Fatal: The kernel hung or crashed the worker, which was killed.
         """
         header, arrays = pack_request(request)
+        # Outputs are about as large as inputs, and each goes through the pipe and to the device.
+        moving = sum(array.nbytes for array in arrays) / _SLOW_BYTES_PER_S
+        seconds = request.settings.total_seconds + moving
         try:
-            reply = self._call(header, arrays, request.settings.total_seconds, on_wait, on_queue)
+            reply = self._call(header, arrays, seconds, on_wait, on_queue)
             return _usable(unpack_answer(reply[0], reply[1], request))
         except (WorkerTimeout, WorkerCrashed) as error:
             kind: Kind = "limit" if isinstance(error, WorkerTimeout) else "trap"
