@@ -138,16 +138,18 @@ def _bytes(kernel: Kernel) -> int:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """``exported``: the kernel of every preset; ``emulated``: those that run here in no time."""
-    for name, wanted in (("exported", lambda kernel: True), ("emulated", _is_small)):
+    """``exported``: the kernel of every preset; ``emulated``: what runs here; ``tiny``: at once."""
+    sizes = {"exported": None, "emulated": MOST_BYTES, "tiny": MOST_BYTES >> 6}
+    for name, most in sizes.items():
         if name in metafunc.fixturenames:
-            kernels = [(title, kernel) for title, kernel in _kernels() if wanted(kernel)]
+            kernels = [(title, kernel) for title, kernel in _kernels() if _fits(kernel, most)]
             values = [kernel for _, kernel in kernels]
             metafunc.parametrize(name, values, ids=[title for title, _ in kernels])
 
 
-def _is_small(kernel: Kernel) -> bool:
-    return _bytes(kernel) < MOST_BYTES and kernel.grid[0] * kernel.block[0] < 1 << 19
+def _fits(kernel: Kernel, most: int | None) -> bool:
+    threads = kernel.grid[0] * kernel.block[0]
+    return most is None or (_bytes(kernel) < most and threads < 1 << 19)
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,7 @@ from tileviz.export.differences import field_values, line_marks
 from tileviz.export.report import MAX_NOTE, Reviewed, html_report, json_in_script
 from tileviz.figures.overview import pictures
 from tileviz.figures.tokens import LIGHT
+from tileviz.reviewing import report_of
 from tileviz.studies.registry import make_design, preset, presets
 
 NOW = datetime(2026, 5, 4, 3, 2, tzinfo=timezone.utc)
@@ -182,10 +183,19 @@ def test_no_kernel_is_said_in_one_line() -> None:
     assert "This study generates no CUDA." in report("layout-row-major").words
 
 
-@pytest.mark.parametrize(("title", "note"), [("x" * 501, ""), ("", "x" * (MAX_NOTE + 1))])
-def test_too_much_text_is_refused(title: str, note: str) -> None:
-    with pytest.raises(DesignError, match="at most"):
+@pytest.mark.parametrize(
+    ("title", "note"), [("x" * 501, ""), ("", "x" * (MAX_NOTE + 1)), ("\udc80", "")]
+)
+def test_text_that_no_page_can_hold_is_refused(title: str, note: str) -> None:
+    with pytest.raises(DesignError, match=r"at most|not valid Unicode"):
         html_report(reviewed("permute-demo"), title=title, note=note)
+
+
+def test_a_run_that_is_impossible_is_explained() -> None:
+    design = preset("layout-row-major")
+    assert design is not None
+    text = report_of(design.design, run=True)
+    assert "Not run: generates no CUDA" in text and design.title in text
 
 
 def test_json_in_a_script_ends_no_script() -> None:

@@ -56,10 +56,10 @@ def test_a_script_runs_and_is_right(
 
 
 def test_one_wrong_bit_is_found(
-    emulated: Kernel, pycuda: Any, capsys: pytest.CaptureFixture[str]
+    tiny: Kernel, pycuda: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    targets = [buffer for buffer in emulated.buffers if buffer.role != "in"]
-    if not targets or emulated.reference is None:
+    targets = [buffer for buffer in tiny.buffers if buffer.role != "in"]
+    if not targets or tiny.reference is None:
         return
 
     def flip(memory: np.ndarray[Any, Any]) -> None:
@@ -67,7 +67,7 @@ def test_one_wrong_bit_is_found(
         memory[-1] ^= 0x80
 
     pycuda.spoil = flip
-    status = executed(pycuda_script(emulated))["main"]()
+    status = executed(pycuda_script(tiny))["main"]()
     out = capsys.readouterr().out
     assert status == 1
     assert (

@@ -125,7 +125,7 @@ def html_report(
         address: ``http://host:port`` of a server that opens the links; relative links without.
 
     Raises:
-        DesignError: The title or the note is too long.
+        DesignError: The title or the note is too long, or half of a character.
 
     Example:
         >>> from tileviz import api
@@ -135,8 +135,8 @@ def html_report(
         >>> "&lt;b&gt;Review" in text, "<b>Review" in text
         (True, False)
     """
-    _check_length("title", title, MAX_TITLE)
-    _check_length("note", note, MAX_NOTE)
+    _check_text("title", title, MAX_TITLE)
+    _check_text("note", note, MAX_NOTE)
     when = now or datetime.now(timezone.utc).astimezone()
     parts = [_Part.of(entry, f"d{number}", address) for number, entry in enumerate(reviewed)]
     plotly = _plotly() if any(part.figures for part in parts) else ""
@@ -159,9 +159,11 @@ def html_report(
     return text
 
 
-def _check_length(name: str, text: str, most: int) -> None:
+def _check_text(name: str, text: str, most: int) -> None:
     if len(text) > most:
         raise DesignError(name, f"at most {most} characters, not {len(text)}", shown(text))
+    if any("\ud800" <= char <= "\udfff" for char in text):
+        raise DesignError(name, "is not valid Unicode text", ascii(text[:60]))
 
 
 # -- what the template draws -----------------------------------------------------------------------
