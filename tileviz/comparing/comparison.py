@@ -110,18 +110,37 @@ def compare(
         >>> compare(plain, padded).statement.sentence
         'Right is better: 1 wavefront against 32, 31 fewer (−97%).'
     """
+    _check_study(left, right)
+    one, two = _side("left", left, left_name), _side("right", right, right_name)
+    return compare_planned(one, two, note)
+
+
+def compare_planned(left: Compared, right: Compared, note: str = "") -> Comparison:
+    """Compare two designs whose plans are there already.
+
+    Args:
+        left: One design, planned and judged.
+        right: The other, of the same study.
+        note: What is worth saying about both, at most 2,000 characters.
+
+    Raises:
+        DesignError: They are of different studies, or a text is too long.
+    """
+    _check_study(left.design, right.design)
+    within("left_name", left.name, MAX_NAME)
+    within("right_name", right.name, MAX_NAME)
+    within("note", note, MAX_NOTE)
+    numbers = NUMBERS.get(left.design.study)
+    rows = () if numbers is None else _rows(numbers, left.plan, right.plan)
+    fields = fields_of(left.design, right.design)
+    better, statement = _verdict(numbers, left, right, rows, fields)
+    return Comparison(left, right, statement, better, fields, rows, note)
+
+
+def _check_study(left: Design, right: Design) -> None:
     if left.study != right.study:
         message = f"designs of one study compare; left is of {left.study}, right of {right.study}"
         raise DesignError("right", message, None)
-    within("left_name", left_name, MAX_NAME)
-    within("right_name", right_name, MAX_NAME)
-    within("note", note, MAX_NOTE)
-    one, two = _side("left", left, left_name), _side("right", right, right_name)
-    numbers = NUMBERS.get(left.study)
-    rows = () if numbers is None else _rows(numbers, one.plan, two.plan)
-    fields = fields_of(left, right)
-    better, statement = _verdict(numbers, one, two, rows, fields)
-    return Comparison(one, two, statement, better, fields, rows, note)
 
 
 def within(field: str, text: str, most: int) -> None:

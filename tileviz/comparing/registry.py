@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -292,7 +293,9 @@ def _tile(plan: Any) -> Any:
     return getattr(made, "tile", made)
 
 
+@lru_cache(maxsize=4)
 def _facts(plan: Any) -> Any:
+    """Return what is true of a plan's layout; five numbers ask, and large layouts are sorted."""
     from tileviz.studies.layout.forms import facts_of
 
     shape = plan.operand_shape if plan.result is None else plan.result_shape

@@ -9,9 +9,11 @@ from functools import lru_cache
 from typing import Any
 
 from tileviz.comparing.code import Code, CodeDifference, code_of, differences
-from tileviz.comparing.comparison import Comparison, compare
+from tileviz.comparing.comparison import Compared, Comparison, compare_planned
 from tileviz.comparing.pairs import read_side
 from tileviz.errors import DesignError
+from tileviz.figures.overview import Picture, pictures
+from tileviz.figures.tokens import Theme
 from tileviz.studies.design import Design
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement
@@ -26,7 +28,7 @@ def design_of(text: str) -> Design | DesignError:
         return error
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=16)
 def plan_of(design: Design) -> Any:
     """Return the plan of a design that has one."""
     return study_of(design).plan(design)
@@ -39,10 +41,20 @@ def verdict_of(design: Design) -> Statement:
     return said
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)
 def comparison_of(left: Design, right: Design, names: tuple[str, str], note: str) -> Comparison:
     """Return the comparison of two designs of one study."""
-    return compare(left, right, left_name=names[0], right_name=names[1], note=note)
+    one, two = (
+        Compared(name, design, plan_of(design), verdict_of(design))
+        for name, design in zip(names, (left, right), strict=True)
+    )
+    return compare_planned(one, two, note)
+
+
+@lru_cache(maxsize=4)
+def pictures_of(designs: tuple[Design, ...], theme: Theme) -> tuple[tuple[Picture, ...], ...]:
+    """Return the pictures of designs of one study on one scale; nobody may change them."""
+    return pictures([plan_of(design) for design in designs], theme)
 
 
 @lru_cache(maxsize=64)

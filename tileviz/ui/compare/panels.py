@@ -11,12 +11,12 @@ from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair, pair_file
 from tileviz.comparing.report import Runs, report_of
 from tileviz.comparing.running import Both
-from tileviz.export.links import to_query
-from tileviz.figures.overview import Picture, pictures
+from tileviz.export.links import MAX_LINK, page_url, to_query
+from tileviz.figures.overview import Picture
 from tileviz.studies.design import Design
 from tileviz.ui import frame, html
 from tileviz.ui.compare import editors, tables
-from tileviz.ui.compare.cached import cuda_difference, cuda_of, plan_of, verdict_of
+from tileviz.ui.compare.cached import cuda_difference, cuda_of, pictures_of, verdict_of
 from tileviz.ui.compare.fitting import fitted
 from tileviz.ui.compare.starts import starts
 from tileviz.ui.compare.state import too_long
@@ -122,9 +122,8 @@ def alone(pair: Pair) -> None:
         columns = st.columns(len(parts), gap="medium")
         for number, (column, (_, design)) in enumerate(zip(columns, parts, strict=True)):
             with column:
-                draw_pictures(
-                    pictures([plan_of(design)], frame.theme())[0], f"compare.alone.{number}"
-                )
+                shown = pictures_of((design,), frame.theme())[0]
+                draw_pictures(shown, f"compare.alone.{number}")
 
 
 def _name(pair: Pair, side: str) -> str:
@@ -143,7 +142,8 @@ def page_links(parts: Sequence[tuple[str, Design]]) -> None:
         columns = st.columns(len(parts), gap="small")
     for column, (name, design) in zip(columns, parts, strict=True):
         page = frame.page_of(design.study)
-        if page is None:
+        # What does not fit into a link would arrive there in pieces.
+        if page is None or len(page_url(design)) > MAX_LINK:
             continue
         with column:
             st.page_link(
@@ -191,7 +191,7 @@ def _count_of_differences(found: Comparison) -> str:
 
 
 def _pictures(found: Comparison) -> None:
-    drawn = pictures([found.left.plan, found.right.plan], frame.theme())
+    drawn = pictures_of((found.left.design, found.right.design), frame.theme())
     if not any(drawn):
         return
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center"):
