@@ -121,6 +121,8 @@ def test_keyboard_pointer_screen_reader_and_download(
     page.keyboard.press("Escape")
     page.get_by_label("dtype").focus()
     page.keyboard.press("Tab")
+    assert "Explain a number" in page.evaluate("document.activeElement.innerText")
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.innerText") == "Banks"
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
