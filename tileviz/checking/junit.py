@@ -102,11 +102,7 @@ def _case(
 
 
 def _of_verdict(verdict: Verdict) -> str:
-    lines = [verdict.sentence]
-    lines += [
-        f"line {line.line}: {line.excess} above the ideal   {line.text}" for line in verdict.lines
-    ]
-    return "\n".join(lines)
+    return "\n".join([verdict.sentence, *(line.words for line in verdict.lines)])
 
 
 def _of_error(error: DesignError) -> str:

@@ -28,11 +28,23 @@ Number = int | float
 
 @dataclass(frozen=True)
 class LineExcess:
-    """What one source line costs above the ideal."""
+    """What one source line costs above the ideal; ``line`` is None where there is no text yet."""
 
     line: int | None
     excess: int
     text: str
+
+    @property
+    def words(self) -> str:
+        """The line, its excess and its text.
+
+        Example:
+            >>> LineExcess(7, 31, "y = tile[x];").words, LineExcess(None, 31, "").words
+            ('line 7: 31 above the ideal, y = tile[x];', 'this access: 31 above the ideal')
+        """
+        where = "this access" if self.line is None else f"line {self.line}"
+        text = f", {self.text}" if self.text else ""
+        return f"{where}: {self.excess} above the ideal{text}"
 
     def to_json(self) -> dict[str, Any]:
         """Return ``{"line", "excess", "text"}``."""

@@ -268,6 +268,6 @@ def _print(checked: Sequence[Checked]) -> None:
             out.print(Text(f"{mark} {one.label}: {verdict.sentence}", style=colour))
             if not verdict.passed:
                 for line in verdict.lines:
-                    out.print(Text(f"    line {line.line}: {line.excess}  {line.text}"))
+                    out.print(Text(f"    {line.words}"))
     good = sum(one.passed for one in checked)
     out.print(Text(f"{good} of {len(checked)} designs keep to their budgets", style="bold"))
