@@ -123,6 +123,13 @@ def test_equal_is_said_to_be_equal() -> None:
     assert same.statement.sentence == "Equal: both sides are the same design."
 
 
+def test_two_without_a_schedule_are_equal_in_that() -> None:
+    wide = {"study": "permute", "src": {"layout": "S[(32,1024):(1024,1)]"}}
+    found = made({**wide, "dst": {"layout": "S[(32,1024):(1,32)]"}},
+                 {**wide, "dst": {"layout": "S[(32,1024):(1,33)]"}})  # fmt: skip
+    assert found.statement.sentence == "Equal: neither has a schedule."
+
+
 def test_other_work_is_compared_by_what_is_relative() -> None:
     found = compare(design_of("banks-padding-33"), design_of("banks-ldmatrix-64x64"))
     assert found.statement.sentence == "Left is better: 1 times the ideal against 8 (−88%)."

@@ -243,8 +243,21 @@ def _each(row: Row) -> str:
     if one:
         return f"{value} {one if row.left == 1 else many} each"
     if isinstance(row.left, bool):
-        return f"both {row.measure.words[0 if row.left else 1]}"
+        has = row.measure.words[0]
+        return f"both {_plural(has)}" if row.left else f"neither {has}"
     return f"{row.measure.label} {value} each"
+
+
+def _plural(words: str) -> str:
+    """Return what is said of one design as it is said of two.
+
+    Example:
+        >>> _plural("has a schedule"), _plural("can be launched")
+        ('have a schedule', 'can be launched')
+    """
+    verb, space, rest = words.partition(" ")
+    many = {"has": "have", "is": "are", "gives": "give"}.get(verb, verb)
+    return f"{many}{space}{rest}"
 
 
 def _facts(

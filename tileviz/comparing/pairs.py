@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -84,9 +84,26 @@ def pair_link(query: Mapping[str, str]) -> str:
     return f"/{PAGE}?{urlencode(query, safe='[]():,@/?=', quote_via=quote)}"
 
 
-def read_side(text: str) -> Design:
+def planned(design: Design) -> Design:
+    """Return a design that can be planned; only the plan finds some faults.
+
+    Raises:
+        DesignError: It cannot.
+    """
+    study_of(design).plan(design)
+    return design
+
+
+Check = Callable[[Design], Design]
+
+
+def read_side(text: str, check: Check = planned) -> Design:
     """Return the design that a person pasted: a link, a link's query with its study, a preset's
     name, or a design as JSON.
+
+    Args:
+        text: What was pasted.
+        check: Raises where a design cannot be planned.
 
     Raises:
         DesignError: The text names no design, or one with a fault; the field is empty or the
@@ -103,15 +120,15 @@ def read_side(text: str) -> Design:
         raise DesignError("", "is not valid Unicode text", ascii(given[:60]))
     found = preset(given)
     if found is not None:
-        return _planned(found.design)
+        return check(found.design)
     if given.startswith("{"):
-        return side_of(_json(given))
+        return side_of(_json(given), check)
     if len(given) > MAX_LINK:
         raise DesignError("", f"at most {MAX_LINK:,} characters of a link are read", shown(given))
     if "?" in given:
-        return _planned(_linked(given))
+        return check(_linked(given))
     if given.startswith("study=") or "&study=" in given:
-        return _planned(_queried(given))
+        return check(_queried(given))
     message = "is no link, preset or JSON; paste an address, or choose a preset"
     raise DesignError("", message, shown(given))
 
@@ -166,12 +183,6 @@ def newer(version: object) -> DesignError:
     return DesignError("v", message, shown(version))
 
 
-def _planned(design: Design) -> Design:
-    """Return a design that can be planned; only the plan finds some faults."""
-    study_of(design).plan(design)
-    return design
-
-
 def _json(text: str) -> Any:
     try:
         return parse_json(text)
@@ -179,7 +190,7 @@ def _json(text: str) -> Any:
         raise DesignError("", error.message, error.value) from None
 
 
-def side_of(document: Any) -> Design:
+def side_of(document: Any, check: Check = planned) -> Design:
     """Return the design of a JSON document, once it has been planned.
 
     Raises:
@@ -191,7 +202,7 @@ def side_of(document: Any) -> Design:
     """
     if isinstance(document, Mapping) and document.get("kind") == KIND:
         raise DesignError("", "is a comparison; choose a file or link of one design", None)
-    return _planned(make_design(document))
+    return check(make_design(document))
 
 
 def read_pair(text: str) -> Pair:

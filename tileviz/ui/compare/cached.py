@@ -23,7 +23,7 @@ from tileviz.studies.statement import Statement
 def design_of(text: str) -> Design | DesignError:
     """Return the design that a side's text names, or what is wrong with it."""
     try:
-        return read_side(text)
+        return read_side(text, _check)
     except DesignError as error:
         return error
 
@@ -32,6 +32,12 @@ def design_of(text: str) -> Design | DesignError:
 def plan_of(design: Design) -> Any:
     """Return the plan of a design that has one."""
     return study_of(design).plan(design)
+
+
+def _check(design: Design) -> Design:
+    """Return a design that can be planned; its plan is kept for what comes next."""
+    plan_of(design)
+    return design
 
 
 @lru_cache(maxsize=64)
