@@ -42,7 +42,7 @@ def test_every_study_offers_what_it_has(open_page: Opened, page: str) -> None:
     assert labels(test)[: len(programs) + 1] == [*programs, "Design, JSON"]
     if page == "layouts":
         assert any(
-            "No CUDA: Generates no CUDA" in element.proto.body for element in test.get("html")
+            "No CUDA: This study generates none." in element.proto.body for element in test.get("html")
         )
     link = test.code[0].value
     assert link.startswith(("/", "http"))

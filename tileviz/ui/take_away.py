@@ -19,12 +19,14 @@ from tileviz.export.snippets import standalone_cu
 from tileviz.reviewing import report_of
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
+from tileviz.studies.registry import study_of
 from tileviz.ui import frame, html, machine
 
 # Documents of designs that were sent to the Compare page, the newest last.
 SENT = "compare.sent"
 _MOST_SENT = 12
 _COMPARE = "pages/7_Compare.py"
+_SHORT_LINK, _LINK_PIXELS = 300, 120
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
@@ -67,6 +69,8 @@ class _Runs:
 
 @lru_cache(maxsize=64)
 def _runs(design: Design) -> _Runs:
+    if not study_of(design).runnable:
+        return _Runs("", "this study generates none")
     try:
         return _Runs(api.kernel(design).entry)
     except DesignError as error:
@@ -135,7 +139,9 @@ def _link(design: Design) -> None:
         )
         st.html(f'<p class="tv-note">{html.text(note)}</p>')
         return
-    st.code(_server() + link, language=None, wrap_lines=True)
+    # The text of a kernel fills many lines; the button copies all of them.
+    height = _LINK_PIXELS if len(link) > _SHORT_LINK else "content"
+    st.code(_server() + link, language=None, wrap_lines=True, height=height)
 
 
 def _server() -> str:
@@ -197,16 +203,16 @@ def _report(page: str, design: Design) -> None:
     with st.form(f"{page}.export.report", border=False):
         title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
         note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
-        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            run = st.toggle(
-                "Run it in the emulator first",
-                key=f"{page}.export.run",
-                disabled=not can_run,
-                help="The report then shows what was measured beside what was predicted.",
-            )
-            if st.form_submit_button("Make report", icon=":material/description:", width="stretch"):
-                asked = _Asked(design, title, note, run and can_run)
-                st.session_state[f"{page}.export.asked"] = asked
+        row = st.container(horizontal=True, gap="small", vertical_alignment="center")
+        run = row.toggle(
+            "Run it in the emulator first",
+            key=f"{page}.export.run",
+            disabled=not can_run,
+            help="The report then shows what was measured beside what was predicted.",
+        )
+        if row.form_submit_button("Make report", icon=":material/description:", width="stretch"):
+            asked = _Asked(design, title, note, run and can_run)
+            st.session_state[f"{page}.export.asked"] = asked
     wanted = st.session_state.get(f"{page}.export.asked")
     if wanted is None or wanted.design != design:
         return
