@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -140,7 +141,7 @@ def _link(design: Design) -> None:
         st.html(f'<p class="tv-note">{html.text(note)}</p>')
         return
     # The text of a kernel fills many lines; the button copies all of them.
-    height = _LINK_PIXELS if len(link) > _SHORT_LINK else "content"
+    height: int | Literal["content"] = _LINK_PIXELS if len(link) > _SHORT_LINK else "content"
     st.code(_server() + link, language=None, wrap_lines=True, height=height)
 
 
