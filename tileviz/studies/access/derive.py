@@ -231,11 +231,16 @@ def _sweep_family(design: AccessDesign, at: int, sweep: Sweep) -> Family:
     unit = "wavefronts" if design.space == "shared" else "sectors"
 
     def make(number: int) -> Derivation:
-        one = instruction(design, sweep, number)
+        name = f"sweep.{at}.{number}.{unit}"
+        try:
+            one = instruction(design, sweep, number)
+        except DesignError as error:
+            step = Step(f"There is no such instruction: {error.message}.")
+            label = f"{sweep.name}, instruction {number}: {unit}"
+            return Derivation(name, _OWN, label, "none", "", lambda: [step])
         label = f"{sweep.name}, instruction {number}: {unit}"
         steps = partial(cost_steps, one.accesses)
-        name = f"sweep.{at}.{number}.{unit}"
-        return Derivation(name, _CELL, label, one.verdict.cost, "", steps, rule_of(one.accesses))
+        return Derivation(name, _OWN, label, one.verdict.cost, "", steps, rule_of(one.accesses))
 
     number = Parameter("instruction", range(sweep.count), sweep.start)
     template = f"sweep.{at}.{{instruction}}.{unit}"
@@ -255,7 +260,9 @@ def searched(result: SearchResult) -> Numbers:
         '4,224 − 4,096 = 128'
     """
     design = result.design
-    found = _costs("search.given", design, design.layout, "as written", result.given)
+    found: list[Derivation] = []
+    if result.given:
+        found = _costs("search.given", design, design.layout, "as written", result.given)
     tile = Tile.of(design)
     for at, candidate in enumerate(result.candidates):
         prefix = f"search.candidates.{at}"

@@ -116,7 +116,8 @@ class Lane:
                 [(e, s, "m") for e, s in zip(aligned.extents, strides, strict=True)],
                 offset={"m": base} if base else {},
             )
-            if int(cut.apply(self.element)["m"]) == self.offset:
+            place = cut.apply(self.element).get("m", np.zeros((), dtype=np.int64))
+            if int(place) == self.offset:
                 at = unflatten(self.element, aligned.extents)
                 return [self._coordinate(at, aligned.extents), *address_steps(cut, at, cut.extents)]
         side: Literal["src", "dst"] = "src" if self.phase == "read" else "dst"

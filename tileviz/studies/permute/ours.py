@@ -141,9 +141,10 @@ def shared_schedule(move: Move, family: Sequence[XorSchedule]) -> Ours:
     own = _table(items, read, write)
     groups = max(own.read.cost, own.write.cost)
     for schedule in family:
-        if schedule.cost <= own.cost and max(schedule.read.cost, schedule.write.cost) <= groups:
-            proof = _proof(items, read, write, "xor", groups)
-            return Ours("xor", groups, bound, schedule, proof)
+        passes = max(schedule.read.cost, schedule.write.cost)
+        if schedule.cost <= own.cost and passes <= groups:
+            proof = _proof(items, read, write, "xor", passes)
+            return Ours("xor", passes, bound, schedule, proof)
     return Ours("table", groups, bound, own, _proof(items, read, write, "table", groups))
 
 
