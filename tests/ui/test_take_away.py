@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tileviz.export.links import page_url
 from tileviz.studies.registry import make_design, preset
-from tileviz.ui import take_away
+from tileviz.ui import sent, take_away
 
 Opened = Callable[..., AppTest]
 PAGES = {
@@ -42,7 +42,8 @@ def test_every_study_offers_what_it_has(open_page: Opened, page: str) -> None:
     assert labels(test)[: len(programs) + 1] == [*programs, "Design, JSON"]
     if page == "layouts":
         assert any(
-            "No CUDA: This study generates none." in element.proto.body for element in test.get("html")
+            "No CUDA: This study generates none." in element.proto.body
+            for element in test.get("html")
         )
     link = test.code[0].value
     assert link.startswith(("/", "http"))
@@ -74,16 +75,16 @@ def test_a_design_is_sent_once(open_page: Opened) -> None:
     for _ in range(2):
         test.button(key="permute.export.send").click().run()
         assert not test.exception
-        (sent,) = test.session_state[take_away.SENT]
-        assert make_design(sent) == wanted.design
+        (document,) = test.session_state[sent.KEY]
+        assert make_design(document) == wanted.design
 
 
 def test_a_session_with_nonsense_in_it_still_sends(open_page: Opened) -> None:
     test = opened(open_page, "banks")
-    test.session_state[take_away.SENT] = "nonsense"
+    test.session_state[sent.KEY] = "nonsense"
     test.button(key="banks.export.send").click().run()
     assert not test.exception
-    assert len(test.session_state[take_away.SENT]) == 1
+    assert len(test.session_state[sent.KEY]) == 1
 
 
 def test_what_no_link_can_hold_is_said(open_page: Opened) -> None:

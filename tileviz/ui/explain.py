@@ -173,9 +173,11 @@ def summary(one: Derivation) -> str:
             f'<p class="tv-rule"><strong>Rule</strong> {html.text(one.rule.text)} '
             f"<em>{html.text(one.rule.standing)}</em></p>"
         )
+    # A long way ends below the fold: its last line stands here, too.
+    last = _line(one.steps[-1].arithmetic) if len(one.steps) > 1 else ""
     return (
         f'<div class="tv-number"><p><span>{html.text(one.label)}</span>'
-        f"<strong>{html.text(one.amount)}</strong></p>{rule}"
+        f"<strong>{html.text(one.amount)}</strong></p>{last}{rule}"
         f'<p class="tv-note">In results and the shell: <code>{html.text(one.name)}</code></p></div>'
     )
 

@@ -21,12 +21,8 @@ from tileviz.reviewing import report_of
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import study_of
-from tileviz.ui import frame, html, machine
+from tileviz.ui import html, machine, sent
 
-# Documents of designs that were sent to the Compare page, the newest last.
-SENT = "compare.sent"
-_MOST_SENT = 12
-_COMPARE = "pages/7_Compare.py"
 _SHORT_LINK, _LINK_PIXELS = 300, 120
 _LOCAL = ("localhost", "127.0.0.1", "::1")
 
@@ -56,7 +52,7 @@ def _menu(page: str, design: Design) -> None:
     with opened, st.container(key=f"export_{page}", width="stretch", gap="small"):
         _files(page, design)
         _link(design)
-        _send(page, design)
+        sent.offer(f"{page}.export.send", design.document())
         _report(page, design)
 
 
@@ -149,35 +145,6 @@ def _server() -> str:
     """Return the address of this server, "" where it is not known."""
     parts = urlsplit(st.context.url or "")
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
-
-
-def _send(page: str, design: Design) -> None:
-    if all(known.script != _COMPARE for known in frame.PAGES):
-        return
-    sent = _sent()
-    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.button(
-            "Send to compare",
-            key=f"{page}.export.send",
-            icon=":material/compare_arrows:",
-            on_click=_add,
-            args=(design,),
-        )
-        if sent and sent[-1] == design.document():
-            others = f", {len(sent)} designs wait there" if len(sent) > 1 else ""
-            st.page_link(_COMPARE, label=f"Open Compare{others}", icon=":material/arrow_forward:")
-
-
-def _sent() -> list[object]:
-    held = st.session_state.get(SENT)
-    return list(held) if isinstance(held, list) else []
-
-
-def _add(design: Design) -> None:
-    """Remember a design for the Compare page, once."""
-    document = design.document()
-    kept = [known for known in _sent() if known != document]
-    st.session_state[SENT] = [*kept, document][-_MOST_SENT:]
 
 
 @dataclass(frozen=True)

@@ -11,15 +11,12 @@ from tileviz.comparing.pairs import MAX_FILE, SIDES, Pair
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
 from tileviz.studies.registry import make_design, preset, presets
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, sent
 from tileviz.ui.compare.cached import verdict_of
 from tileviz.ui.compare.files import opened
 from tileviz.ui.compare.form import FIELDS, CompareForm, side_text
 from tileviz.ui.compare.starts import starts
 from tileviz.ui.compare.state import sent_text
-from tileviz.ui.take_away import SENT
-
-_MOST_SENT = 12
 
 _FILE_FAULT, _FILES, _CHOSEN = "compare.file_fault", "compare.files", "compare.chosen_sent"
 _NAMES = {"left": "Left", "right": "Right"}
@@ -169,9 +166,8 @@ def start_with(pair: Pair) -> None:
 
 def sent_designs() -> list[Design]:
     """Return the designs that other pages sent here, the newest last, each once."""
-    held = st.session_state.get(SENT)
     found: dict[str, Design] = {}
-    for document in held[-_MOST_SENT:] if isinstance(held, list) else ():
+    for document in sent.documents():
         text = sent_text(document)
         if text:
             found.setdefault(text, make_design(document))
@@ -205,7 +201,7 @@ def _sent_row() -> None:
                 width="stretch",
             )
     with columns[3]:
-        st.button("Clear list", key=key("clear_sent"), on_click=_clear_sent, width="stretch")
+        st.button("Clear list", key=key("clear_sent"), on_click=sent.clear, width="stretch")
 
 
 def _sent_label(at: int, designs: list[Design]) -> str:
@@ -219,10 +215,6 @@ def _take_sent(side: str, texts: list[str]) -> None:
     at = st.session_state.get(_CHOSEN)
     if isinstance(at, int) and at < len(texts):
         _put(side, texts[at])
-
-
-def _clear_sent() -> None:
-    st.session_state[SENT] = []
 
 
 # -- files -------------------------------------------------------------------------------------

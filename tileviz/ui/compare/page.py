@@ -9,13 +9,12 @@ import streamlit as st
 
 from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, sent
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.compare import editors, panels, runs
 from tileviz.ui.compare.cached import comparison_of
 from tileviz.ui.compare.form import label
 from tileviz.ui.compare.state import RULES, CompareState, arrived
-from tileviz.ui.take_away import SENT
 
 _STATE, _SEEN = "compare", "compare.seen"
 
@@ -68,8 +67,7 @@ def _comparison(pair: Pair) -> Comparison | None:
 
 def _take_arrivals() -> None:
     """Put designs that were sent since the last visit into sides that are empty."""
-    held = st.session_state.get(SENT)
-    documents = list(held) if isinstance(held, list) else []
+    documents = sent.documents()
     known = st.session_state.get(_SEEN, [])
     st.session_state[_SEEN] = documents
     fresh = [document for document in documents if document not in known]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -13,8 +15,10 @@ from tileviz.comparing.report import Runs, report_of
 from tileviz.comparing.running import Both
 from tileviz.export.links import MAX_LINK, page_url, to_query
 from tileviz.figures.overview import Picture
+from tileviz.studies.derivation import Numbers
 from tileviz.studies.design import Design
-from tileviz.ui import frame, html
+from tileviz.studies.registry import study_of
+from tileviz.ui import explain, frame, html
 from tileviz.ui.compare import editors, tables
 from tileviz.ui.compare.cached import cuda_difference, cuda_of, pictures_of, verdict_of
 from tileviz.ui.compare.fitting import fitted
@@ -24,6 +28,7 @@ from tileviz.ui.overview import draw_pictures, draw_tables
 
 # Two of them fit beside each other into a window of 1280 pixels.
 _BESIDE = 488
+_SIDES = ("left", "right")
 _SIZE, _SIZES = "compare.pictures", ("Side by side", "Full size")
 
 
@@ -180,9 +185,29 @@ def body(found: Comparison) -> None:
     with right:
         st.html(html.panel("Numbers", "predicted, from the plans"))
         st.html(tables.numbers(found.rows, found.names, "Predicted numbers"))
+    _explanations(found)
     _pictures(found)
     _tables(found)
     _cuda(found)
+
+
+@st.fragment
+def _explanations(found: Comparison) -> None:
+    """Draw a button for each side that unfolds any of its numbers."""
+    names = [_inside(name) for name in found.names]
+    with st.container(horizontal=True, gap="medium"):
+        opened = [
+            explain.switch(f"compare.{side}", f"Explain a number of {html.literal(name)}")
+            for side, name in zip(_SIDES, names, strict=True)
+        ]
+    for side, shown, plan in zip(_SIDES, opened, (found.left.plan, found.right.plan), strict=True):
+        if shown:
+            explain.panel(f"compare.{side}", partial(_numbers_of, plan))
+
+
+def _numbers_of(plan: Any) -> Numbers:
+    numbers: Numbers = study_of(plan.design).derive.numbers(plan)
+    return numbers
 
 
 def _count_of_differences(found: Comparison) -> str:

@@ -5,23 +5,24 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
+from tileviz import api
 from tileviz.errors import DesignError
 from tileviz.export.links import MAX_LINK, page_url, short_query
 from tileviz.runners.store_entry import MAX_NAME, MAX_NOTE, KeptRun
 from tileviz.runners.store_file import StoreUnavailable
 from tileviz.runners.store_listing import History, Listing
+from tileviz.studies.design import Design
 from tileviz.studies.registry import make_design
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, sent
+from tileviz.ui.explain import numbers_button
 from tileviz.ui.run_table import RunView, run_table
 from tileviz.ui.runs import editors, tables
 from tileviz.ui.runs.state import PER_PAGE, Asked
 
-# What the Compare page takes up: design documents, the newest last.
-COMPARE = "compare.sent"
-_MAX_SENT = 8
 _MAX_DOWNLOAD = 64 << 20
 _TALL, _TALL_PIXELS = 18, 320
 _FAULT = "runs.fault"
@@ -183,8 +184,11 @@ def one_run(history: History, asked: Asked) -> None:
     st.html(html.section(run.name or f"Run of {tables.when(run)}", run.recorded))
     said = run.outcome
     st.html(html.verdict(said.state, said.sentence, said.facts))
-    _actions(run)
+    design = _actions(run)
     _result(run)
+    if design is not None:
+        # Of the plan: a kept run holds counts, not the addresses they were made of.
+        numbers_button("runs", partial(api.explain, design), "Explain a number of its plan")
     left, right = st.columns([1.35, 1], gap="medium")
     with left:
         st.html(html.panel("Design", "as a document"))
@@ -209,8 +213,12 @@ def _no_gpu(run: KeptRun) -> tuple[str, str]:
     return ("not on a GPU", "no timing") if run.runner != "gpu" else ("", "")
 
 
-def _actions(run: KeptRun) -> None:
-    """Draw the ways to go on from a run: its page, Compare, a file."""
+def _actions(run: KeptRun) -> Design | None:
+    """Draw the ways to go on from a run: its page, Compare, a file; return its design.
+
+    There is none where this version cannot open it.
+    """
+    design = None
     text = json.dumps(run.design, indent=2, ensure_ascii=False)
     page = frame.page_of(run.study)
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -227,7 +235,7 @@ def _actions(run: KeptRun) -> None:
             elif page is not None:
                 note = "Too long for a link: download the design, and open the file."
                 st.html(f'<p class="tv-note">{note}</p>', width="content")
-            _send(run)
+            sent.offer("runs.send", run.design)
         st.download_button(
             "Download design",
             text + "\n",
@@ -237,34 +245,11 @@ def _actions(run: KeptRun) -> None:
             type="tertiary",
             on_click="ignore",
         )
+    return design
 
 
 def _file(run: KeptRun) -> str:
     return "".join(char if char.isalnum() else "-" for char in run.key).strip("-")
-
-
-def _send(run: KeptRun) -> None:
-    sent = st.session_state.get(COMPARE, [])
-    st.button(
-        "Send to compare",
-        key="runs.send",
-        icon=":material/compare_arrows:",
-        type="tertiary",
-        on_click=_sent,
-        args=(run,),
-    )
-    if sent:
-        many = f"{len(sent)} design{'s' * (len(sent) != 1)} sent to Compare"
-        compare = next((page for page in frame.PAGES if page.script.endswith("_Compare.py")), None)
-        if compare is None:
-            st.html(f'<p class="tv-note">{many}.</p>', width="content")
-        else:
-            st.page_link(compare.script, label=many, icon=compare.icon)
-
-
-def _sent(run: KeptRun) -> None:
-    sent = [*st.session_state.get(COMPARE, []), dict(run.design)]
-    st.session_state[COMPARE] = sent[-_MAX_SENT:]
 
 
 def _design(run: KeptRun) -> None:
