@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tileviz as tv
-from tileviz.studies.registry import STUDIES, presets
+from tileviz.studies.registry import STUDIES, preset, presets
 
 
 def test_a_large_schedule_runs_as_the_same_grid_of_small_tiles() -> None:
@@ -52,3 +52,12 @@ def test_importing_names_lazily() -> None:
     }
     with pytest.raises(AttributeError, match="no attribute 'weave'"):
         tv.weave  # noqa: B018
+
+
+def test_a_program_takes_the_whole_of_what_a_run_takes_a_part() -> None:
+    published = preset("broadcast-published-256x64x64x192")
+    assert published is not None
+    assert "a sample" in tv.kernel(published.design).source
+    whole = tv.program(published.design)
+    assert "a sample" not in whole.source
+    assert whole.buffers[0].count == 256 * 64 * 64 * 192

@@ -29,6 +29,7 @@ _HOMES = {
     "explain": "tileviz.api",
     "kernel": "tileviz.api",
     "plan": "tileviz.api",
+    "program": "tileviz.api",
     "run": "tileviz.api",
 }
 

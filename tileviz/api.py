@@ -91,6 +91,24 @@ def kernel(of: Design) -> Kernel:
     return _kernel(of, plan(of))
 
 
+def program(of: Design) -> Kernel:
+    """Return the kernel of a whole design, for a program that is run elsewhere.
+
+    A run here may take only the beginning of a very large output; a program takes all of it.
+
+    Raises:
+        DesignError: The study generates no CUDA.
+        NotRunnable: The design has no kernel; the message says why.
+
+    Example:
+        >>> program(design(study="access", bytes=4, addresses=[0, 128])).entry
+        'access'
+    """
+    _runnable(of)
+    generated: Kernel = study_of(of).whole(plan(of))
+    return generated
+
+
 def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
     """Plan a design, generate its CUDA, run that text and verify every element.
 
@@ -165,9 +183,12 @@ def bandwidth(
 
 
 def _kernel(of: Design, planned: Any) -> Kernel:
-    study = study_of(of)
-    if not study.runnable:
+    _runnable(of)
+    generated: Kernel = study_of(of).kernel(planned)
+    return generated
+
+
+def _runnable(of: Design) -> None:
+    if not study_of(of).runnable:
         runnable = ", ".join(name for name, known in STUDIES.items() if known.runnable)
         raise DesignError("study", f"generates no CUDA; studies that run: {runnable}", of.study)
-    generated: Kernel = study.kernel(planned)
-    return generated

@@ -233,7 +233,7 @@ def _exported(of: Any, form: str) -> str:
 
     write = standalone_cu if form == "cu" else pycuda_script
     try:
-        return write(api.kernel(of))
+        return write(api.program(of))
     except (NotRunnable, ValueError) as error:
         if isinstance(error, DesignError):
             raise

@@ -115,9 +115,13 @@ def run_words(values: Sequence[int], most: int = 4) -> str:
     """Return ascending numbers in words, runs as ``0 to 3``.
 
     Example:
-        >>> run_words([0, 1, 2, 3, 8])
-        '0 to 3, 8'
+        >>> run_words([0, 1, 2, 3, 8, 12, 13])
+        '0 to 3, 8, 12, 13'
     """
     parts = runs(values)
-    words = [shown(a) if a == b else f"{shown(a)} to {shown(b)}" for a, b in parts[:most]]
+    between = {0: "", 1: ", "}
+    words = [
+        shown(a) + (f"{between.get(b - a, ' to ')}{shown(b)}" if b > a else "")
+        for a, b in parts[:most]
+    ]
     return ", ".join(words) + (", ..." if len(parts) > most else "")

@@ -78,6 +78,13 @@ class Study:
         function: Callable[..., Any] = self._module("kernel").kernel
         return function
 
+    @property
+    def whole(self) -> Callable[[Any], Any]:
+        """What makes the kernel of all of a plan, where a run here takes only a part of it."""
+        module = self._module("kernel")
+        function: Callable[[Any], Any] = getattr(module, "whole", module.kernel)
+        return function
+
     def note(self, plan: Any) -> str:
         """Return what part of a plan its kernel runs, "" for all of it."""
         said: Callable[[Any], str] | None = getattr(self._module("kernel"), "note", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -37,8 +37,14 @@ from tileviz.ui.layouts.cached import plan_of as layout_plan
 from tileviz.ui.permute.cached import plan_of
 from tileviz.ui.schedule.cached import plan_of as schedule_plan
 from tileviz.ui.schedule.tables import one_number as schedule_number
+from tileviz.words import counted
 
 _IN_A_ROW = 4
+_BEGINNINGS = {
+    "pages/9_Lessons.py": "New to banks and wavefronts: start with a lesson",
+    "pages/6_Kernel_lab.py": "A kernel of your own: open the Kernel lab",
+    "pages/7_Compare.py": "Two designs: compare them",
+}
 _PURPOSE = (
     "Design how a tile lies in memory and how a warp moves it. One engine plans it, predicts its "
     "wavefronts and sectors, writes the CUDA, runs that very text in an emulator, and shows the "
@@ -54,23 +60,52 @@ def page() -> None:
     )
     st.html(f'<p class="tv-lead">{html.text(_PURPOSE)}</p>')
     st.html(html.cards(machine.machine_cards()))
-    st.html(html.section("Start from a preset", "each opens its page with a complete link"))
-    known = [preset for preset in presets() if preset.study in _SUMMARIES]
+    _begin()
     with st.container(key="gallery"):
-        for start in range(0, len(known), _IN_A_ROW):
-            row = known[start : start + _IN_A_ROW]
-            columns = st.columns(_IN_A_ROW, gap="small")
-            for column, preset in zip_longest(columns, row):
-                if preset is not None:
-                    with column:
-                        _preset_card(preset)
+        for entry in frame.PAGES:
+            _study(entry)
+    _pages(
+        "Review and learn", [entry for entry in frame.PAGES if entry.purpose and not entry.study]
+    )
 
-    st.html(html.section("Pages"))
-    for entry in frame.PAGES:
-        if entry.purpose:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.page_link(entry.script, label=entry.title, icon=entry.icon)
-                st.html(f'<p class="tv-note">{html.text(entry.purpose)}</p>', width="stretch")
+
+def _begin() -> None:
+    """Say where people begin who have no design yet."""
+    with st.container(key="home_begin", horizontal=True, vertical_alignment="center", gap="small"):
+        for script, words in _BEGINNINGS.items():
+            entry = next(known for known in frame.PAGES if known.script == script)
+            st.page_link(script, label=words, icon=entry.icon)
+
+
+def _study(entry: frame.Page) -> None:
+    """Draw a study's presets: a row of them, and the rest behind a click."""
+    known = [preset for preset in presets() if preset.study == entry.study]
+    if not known or entry.study not in _SUMMARIES:
+        return
+    st.html(html.section(entry.title, entry.purpose))
+    _cards(known[:_IN_A_ROW])
+    rest = known[_IN_A_ROW:]
+    if rest:
+        with st.expander(f"{counted(len(rest), 'more preset')} of {entry.title}"):
+            _cards(rest)
+
+
+def _cards(known: Sequence[Preset]) -> None:
+    for start in range(0, len(known), _IN_A_ROW):
+        row = known[start : start + _IN_A_ROW]
+        columns = st.columns(_IN_A_ROW, gap="small")
+        for column, preset in zip_longest(columns, row):
+            if preset is not None:
+                with column:
+                    _preset_card(preset)
+
+
+def _pages(title: str, entries: Sequence[frame.Page]) -> None:
+    st.html(html.section(title))
+    for entry in entries:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.page_link(entry.script, label=entry.title, icon=entry.icon)
+            st.html(f'<p class="tv-note">{html.text(entry.purpose)}</p>', width="stretch")
 
 
 @dataclass(frozen=True)
@@ -87,13 +122,8 @@ def _preset_card(preset: Preset) -> None:
     with st.container(border=True, height="stretch"):
         st.html(summary.picture)
         if page is not None:
-            st.page_link(page.script, label=_plain(preset.title), query_params=query)
+            st.page_link(page.script, label=html.literal(preset.title), query_params=query)
         st.html(f'<p class="tv-note">{html.text(summary.number)}</p>')
-
-
-def _plain(title: str) -> str:
-    """Return a title whose characters mean nothing to Markdown."""
-    return "".join(f"\\{char}" if char in r"\`*_{}[]()#+-.!~:$<>|" else char for char in title)
 
 
 @lru_cache(maxsize=64)

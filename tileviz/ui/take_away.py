@@ -69,7 +69,7 @@ def _runs(design: Design) -> _Runs:
     if not study_of(design).runnable:
         return _Runs("", "this study generates none")
     try:
-        return _Runs(api.kernel(design).entry)
+        return _Runs(api.program(design).entry)
     except DesignError as error:
         return _Runs("", error.message)
     except NotRunnable as error:
@@ -85,7 +85,7 @@ def _files(page: str, design: Design) -> None:
         if found.entry:
             _download(
                 "CUDA program",
-                lambda: standalone_cu(api.kernel(design)),
+                lambda: standalone_cu(api.program(design)),
                 f"{found.entry}.cu",
                 "text/plain",
                 f"{page}.export.cu",
@@ -93,7 +93,7 @@ def _files(page: str, design: Design) -> None:
             )
             _download(
                 "PyCUDA script",
-                lambda: pycuda_script(api.kernel(design)),
+                lambda: pycuda_script(api.program(design)),
                 f"{found.entry}.py",
                 "text/x-python",
                 f"{page}.export.py",

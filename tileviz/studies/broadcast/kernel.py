@@ -179,6 +179,22 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
     )
 
 
+def whole(plan: BroadcastPlan) -> Kernel:
+    """Return our kernel of all of a design, for programs that run elsewhere.
+
+    Raises:
+        NotRunnable: The design has no such kernel, and why.
+
+    Example:
+        >>> from tileviz import api
+        >>> from tileviz.studies.registry import preset
+        >>> published = api.plan(preset("broadcast-published-256x64x64x192").design)
+        >>> whole(published).buffers[0].count, kernel(published).buffers[0].count
+        (201326592, 14412288)
+    """
+    return kernel(plan, whole=True)
+
+
 def note(plan: BroadcastPlan, version: Version = "ours") -> str:
     """Return what part of a plan a run of a version handles by default, "" for all of it.
 
