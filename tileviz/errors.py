@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tileviz.words import visible
+
 
 class DesignError(ValueError):
     """Input that is not a design: names the field, the value and what is allowed.
@@ -26,9 +28,10 @@ class DesignError(ValueError):
     def __init__(
         self, field: str, message: str, value: object = None, *, position: int | None = None
     ) -> None:
-        super().__init__(f"{field}: {message}" if field else message)
-        self.field = field
-        self.message = message
+        # Both may repeat what came from outside, and both are one line.
+        self.field = visible(field)
+        self.message = visible(message)
+        super().__init__(f"{self.field}: {self.message}" if field else self.message)
         self.value = value
         self.position = position
 
@@ -41,7 +44,7 @@ class DesignError(ValueError):
         """Return the text with a caret under the fault, or "" where there is no text."""
         if self.position is None or not isinstance(self.value, str):
             return ""
-        return f"{self.value}\n{' ' * self.position}^"
+        return f"{visible(self.value)}\n{' ' * self.position}^"
 
     def to_json(self) -> dict[str, object]:
         """Return the ``error`` object of the command line."""

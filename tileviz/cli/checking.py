@@ -258,16 +258,19 @@ def _print(checked: Sequence[Checked]) -> None:
     from rich.console import Console
     from rich.text import Text
 
+    from tileviz.export.terminal import plain
+    from tileviz.words import visible
+
     out = Console(highlight=False, soft_wrap=True)
     for one in checked:
         if isinstance(one.outcome, DesignError):
-            out.print(Text(f"✕ {one.label}: {one.outcome}", style="red"))
+            out.print(Text(visible(f"✕ {one.label}: {one.outcome}"), style="red"))
             continue
         for verdict in one.outcome.budgets:
             mark, colour = ("✓", "green") if verdict.passed else ("✕", "red")
-            out.print(Text(f"{mark} {one.label}: {verdict.sentence}", style=colour))
+            out.print(Text(visible(f"{mark} {one.label}: {verdict.sentence}"), style=colour))
             if not verdict.passed:
                 for line in verdict.lines:
-                    out.print(Text(f"    {line.words}"))
+                    out.print(plain(f"    {line.words}"))
     good = sum(one.passed for one in checked)
     out.print(Text(f"{good} of {len(checked)} designs keep to their budgets", style="bold"))

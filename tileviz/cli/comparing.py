@@ -96,54 +96,52 @@ def _write_report(found: Comparison, path: str, runs: Runs) -> None:
 def _print(found: Comparison) -> None:
     """Print the verdict, then what differs, then every number."""
     from rich.table import Table
-    from rich.text import Text
 
-    from tileviz.export.terminal import say, wide_console
+    from tileviz.export.terminal import plain, say, wide_console
 
     out = wide_console()
     say(out, found.statement)
     for name, side in zip(found.names, (found.left, found.right), strict=True):
-        out.print(Text.assemble((f"{name}: ", "bold"), side.statement.sentence))
+        out.print(plain(f"{name}: {side.statement.sentence}"))
     inputs = Table("input", box=None)
     for name in (*found.names, ""):
-        inputs.add_column(Text(name))
+        inputs.add_column(plain(name))
     for field in found.fields:
-        inputs.add_row(*map(Text, (field.name, *field.texts, "=" if field.same else "≠")))
+        inputs.add_row(*map(plain, (field.name, *field.texts, "=" if field.same else "≠")))
     out.print(inputs)
     out.print(_numbers(found.rows, found.names))
     if found.note:
-        out.print(Text(found.note))
+        out.print(plain(found.note))
 
 
 def _numbers(rows: Sequence[Row], names: tuple[str, str]) -> Any:
     """Return a table of numbers: both values, the difference, the better side."""
     from rich.table import Table
-    from rich.text import Text
+
+    from tileviz.export.terminal import plain
 
     table = Table("number", box=None)
     for name in names:
-        table.add_column(Text(name), justify="right")
+        table.add_column(plain(name), justify="right")
     table.add_column("difference", justify="right")
     table.add_column("better")
     for row in rows:
         texts = [row.measure.label, *map(row.measure.text, (row.left, row.right))]
-        table.add_row(*map(Text, (*texts, row.difference or "=", row.better or "")))
+        table.add_row(*map(plain, (*texts, row.difference or "=", row.better or "")))
     return table
 
 
 def _print_runs(found: Comparison, runs: Both) -> None:
     """Print what was measured: the verdict of both, then of each, then every number."""
-    from rich.text import Text
-
-    from tileviz.export.terminal import say, wide_console
+    from tileviz.export.terminal import plain, say, wide_console
 
     out = wide_console()
     say(out, runs.statement(found))
     for name, side in zip(found.names, runs.sides, strict=True):
         said = side if isinstance(side, str) else side.statement.sentence
-        out.print(Text.assemble((f"{name}: ", "bold"), said))
+        out.print(plain(f"{name}: {said}"))
         for line in () if isinstance(side, str) else side.lines:
-            out.print(Text(f"  {line}"))
+            out.print(plain(f"  {line}"))
     rows = runs.rows(found)
     if rows:
         out.print(_numbers(rows, found.names))

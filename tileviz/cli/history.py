@@ -53,13 +53,13 @@ def runs(
                 return OK
         except StoreUnavailable as error:
             raise DesignError("history", f"cannot be read: {error}", None) from None
-        _list(history.listing(wanted, limit=limit), history, as_json)
+        _list(history.listing(wanted, limit=limit), history, as_json, wanted != Wanted())
         return OK
 
     finish(work, as_json)
 
 
-def _list(found: Listing, history: History, as_json: bool) -> None:
+def _list(found: Listing, history: History, as_json: bool, sought: bool) -> None:
     store = history.store
     if as_json:
         # What was measured is in an export: a list of many runs stays short.
@@ -70,7 +70,8 @@ def _list(found: Listing, history: History, as_json: bool) -> None:
     for note in found.notes:
         sys.stderr.write(f"warning: {note}\n")
     if not found.total:
-        sys.stdout.write("No run was found; a first one is made by: tileviz run permute-demo\n")
+        first = "; a first one is made by: tileviz run permute-demo"
+        sys.stdout.write(f"No run was found{'' if sought else first}\n")
         return
     _table(found.rows)
     where = f"in {store.folder}" if store.size() else "recorded with this version"
@@ -80,8 +81,8 @@ def _list(found: Listing, history: History, as_json: bool) -> None:
 def _table(rows: tuple[KeptRun, ...]) -> None:
     from rich.console import Console
     from rich.table import Table
-    from rich.text import Text
 
+    from tileviz.export.terminal import plain
     from tileviz.runners.store_entry import summary
 
     table = Table("run", "when, UTC", "study", "design", "outcome", "where", box=None)
@@ -90,7 +91,7 @@ def _table(rows: tuple[KeptRun, ...]) -> None:
         where = run.recorded or run.runner
         outcome = f"{run.outcome.glyph} {run.outcome.sentence}"
         when = run.at.rstrip("Z").replace("T", " ")
-        table.add_row(*map(Text, (run.key, when, run.study, design, outcome, where)))
+        table.add_row(*map(plain, (run.key, when, run.study, design, outcome, where)))
     out = Console(highlight=False)
     (out if out.is_terminal else Console(highlight=False, width=180)).print(table)
 

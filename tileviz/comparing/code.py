@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal
 
+from tileviz.cuda.kernel import source_lines
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import study_of
@@ -151,7 +152,7 @@ def differences(left: str, right: str) -> CodeDifference:
         >>> found.stretches[0].pairs[1].left.pieces
         (('b = ', False), ('1', True), (';', False))
     """
-    texts = [text.splitlines() for text in (left, right)]
+    texts = [source_lines(text) for text in (left, right)]
     longest = max(map(len, texts))
     shown = [lines[:MAX_LINES] for lines in texts]
     pairs = list(_pairs(shown[0], shown[1]))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tileviz.cuda.kernel import source_lines
 from tileviz.studies.design import Design
 
 # Longer values are shown around the place where they differ.
@@ -132,7 +133,7 @@ def _text(value: object) -> str:
         return NOTHING
     if isinstance(value, str):
         if "\n" in value:
-            return f"{len(value.splitlines())} lines of text"
+            return f"{len(source_lines(value))} lines of text"
         return re.sub(r",(?=\S)", ", ", value)
     return json.dumps(value, ensure_ascii=False)
 

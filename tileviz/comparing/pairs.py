@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from tileviz.comparing.comparison import MAX_NAME, MAX_NOTE, within
 from tileviz.errors import DesignError
-from tileviz.export.links import MAX_LINK, VERSION, from_query, page_url, parse_link
+from tileviz.export.links import MAX_LINK, VERSION, from_query, page_url, parse_link, query_of
 from tileviz.studies.design import Design, shown
 from tileviz.studies.documents import is_unicode, parse_json
 from tileviz.studies.registry import STUDIES, make_design, preset, study_of
@@ -149,10 +149,7 @@ def _linked(link: str) -> Design:
 
 def _queried(text: str) -> Design:
     """Return the design of a link's query that names its study."""
-    try:
-        query = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=64))
-    except ValueError:
-        raise DesignError("", "at most 64 keys are read", shown(text)) from None
+    query = query_of(text)
     study = query.pop("study", "")
     if study not in STUDIES:
         raise DesignError("study", f"must be one of {', '.join(STUDIES)}", shown(study))

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any
 
 from tileviz.comparing.measures import Direction, Measure, Value
+from tileviz.cuda.kernel import source_lines
 from tileviz.dtypes import dtype as dtype_of
 
 Work = tuple[tuple[str, object], ...]
@@ -344,7 +345,7 @@ def _kernel(left: Any, right: Any, same_work: bool) -> list[Measure]:
         Measure("blocks", "blocks", lambda p: prod(p.design.grid)),
         Measure("block", "threads a block", lambda p: prod(p.design.block)),
         Measure("shared_bytes", "dynamic shared bytes", lambda p: p.design.shared_bytes),
-        Measure("lines", "lines of text", lambda p: len(p.design.source.splitlines())),
+        Measure("lines", "lines of text", lambda p: len(source_lines(p.design.source))),
         Measure("buffer_bytes", "bytes of buffers", _buffer_bytes),
     ]
 

@@ -93,5 +93,19 @@ class Kernel:
 
     def line(self, number: int) -> str:
         """Return source line ``number`` (1-based), stripped, or "" where there is none."""
-        lines = self.source.splitlines()
+        lines = source_lines(self.source)
         return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+
+
+def source_lines(source: str) -> list[str]:
+    """Return the lines of a CUDA text as the compiler counts them.
+
+    Only a line feed ends one; ``str.splitlines`` knows more, and form feeds and line separators
+    may stand in comments.
+
+    Example:
+        >>> source_lines("// a\\fb\\r\\nint x;\\n")
+        ['// a\\x0cb', 'int x;']
+    """
+    lines = [line.removesuffix("\r") for line in source.split("\n")]
+    return lines if lines[-1] else lines[:-1]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tileviz.cuda.kernel import source_lines
 from tileviz.emulator.lanes import WARP, Lanes
 from tileviz.emulator.memory import Segment, segment_at
 from tileviz.memory import Accesses
@@ -98,7 +99,7 @@ class Trace:
         groups: dict[_Key, list[_Record]] = {}
         for record in self._records:
             groups.setdefault(record.key, []).append(record)
-        lines = source.splitlines()
+        lines = source_lines(source)
         result = []
         for key, records in sorted(groups.items(), key=lambda item: item[0].line or 0):
             grids = [_by_warp(record) for record in records]

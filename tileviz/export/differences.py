@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Above this many lines, lines that occur often are left out of the search, which grows with the
-# square of their number otherwise.
+# Above this many lines the search for a common order, which grows with their square, is left out.
 _EXACT_LINES = 1000
 
 
@@ -29,14 +29,28 @@ def line_marks(left: str, right: str) -> Marks:
         Marks(left=(2,), right=(2, 3))
     """
     texts = left.split("\n"), right.split("\n")
-    junk = max(map(len, texts)) > _EXACT_LINES
-    matcher = difflib.SequenceMatcher(None, *texts, autojunk=junk)
+    if max(map(len, texts)) > _EXACT_LINES:
+        return Marks(_absent(texts[0], texts[1]), _absent(texts[1], texts[0]))
+    matcher = difflib.SequenceMatcher(None, *texts, autojunk=False)
     lines: tuple[list[int], list[int]] = ([], [])
     for tag, first, first_end, second, second_end in matcher.get_opcodes():
         if tag != "equal":
             lines[0].extend(range(first + 1, first_end + 1))
             lines[1].extend(range(second + 1, second_end + 1))
     return Marks(tuple(lines[0]), tuple(lines[1]))
+
+
+def _absent(lines: Sequence[str], other: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of the lines that stand more often here than in the other text."""
+    left = Counter(other)
+    left.subtract(lines)
+    absent = []
+    # The last of equal lines are the ones too many.
+    for number, line in reversed(list(enumerate(lines, start=1))):
+        if left[line] < 0:
+            left[line] += 1
+            absent.append(number)
+    return tuple(reversed(absent))
 
 
 @dataclass(frozen=True)

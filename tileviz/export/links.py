@@ -14,6 +14,7 @@ from tileviz.studies.registry import STUDIES, make_design, presets, study_of
 
 VERSION = "1"
 MAX_LINK = 8192
+_MAX_KEYS = 64
 
 
 def to_query(design: Design) -> dict[str, str]:
@@ -194,11 +195,29 @@ def parse_link(link: str) -> Design:
     studies = {study.link.PAGE: name for name, study in STUDIES.items()}
     if page not in studies:
         raise DesignError("link", f"its page must be one of {', '.join(studies)}", shown(page))
-    try:
-        query = dict(parse_qsl(parts.query, keep_blank_values=True, max_num_fields=64))
-    except ValueError:
-        raise DesignError("link", "at most 64 keys are read", shown(link)) from None
-    design, errors = from_query(studies[page], query)
+    design, errors = from_query(studies[page], query_of(parts.query))
     if errors or design is None:
         raise errors[0] if errors else DesignError("link", "names no design", shown(link))
     return design
+
+
+def query_of(text: str) -> dict[str, str]:
+    """Return the keys of a link's query.
+
+    Raises:
+        DesignError: There are too many, or one stands twice and would hide the other value.
+
+    Example:
+        >>> query_of("v=1&layout=S[32:1]")
+        {'v': '1', 'layout': 'S[32:1]'}
+    """
+    try:
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_KEYS)
+    except ValueError:
+        raise DesignError("link", f"at most {_MAX_KEYS} keys are read", shown(text)) from None
+    query: dict[str, str] = {}
+    for key, value in pairs:
+        if key in query:
+            raise DesignError(key[:40], "stands twice in the link", shown(value))
+        query[key] = value
+    return query

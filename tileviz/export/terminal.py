@@ -13,6 +13,7 @@ from tileviz.runners.line_words import run_words
 from tileviz.runners.words import gpu_lines
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement, TextTable
+from tileviz.words import visible
 
 _COLOURS = {"ok": "green", "attention": "yellow", "reject": "magenta", "error": "red"}
 
@@ -86,7 +87,7 @@ def show_trace(run: Any, counts: Sequence[Any] = (), console: Console | None = N
         table.add_row(
             str(entry["line"] or ""),
             Text(f"{entry['op']}.{entry['space']} {entry['bytes']} B", no_wrap=True),
-            Text(entry["text"][:48], overflow="ellipsis", no_wrap=True),
+            Text(visible(entry["text"][:48]), overflow="ellipsis", no_wrap=True),
             str(entry["executions"]),
             str(measured["wavefronts"]) if shared else "",
             "" if shared else str(measured["sectors"]),
@@ -134,7 +135,7 @@ def show_diagnosis(found: Any, console: Console | None = None) -> None:
 def _table(out: Console, described: TextTable) -> None:
     table = Table(*described.columns, box=None, title_justify="left")
     for row in described.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(plain, row))
     out.print(Text(described.title, style="bold"))
     out.print(table)
 
@@ -165,10 +166,20 @@ def wide_console() -> Console:
     return out if out.is_terminal else Console(highlight=False, width=140)
 
 
+def plain(words: str) -> Text:
+    """Return words from outside as a terminal prints them: no markup, nothing that acts unseen.
+
+    Example:
+        >>> str(plain("[bold]\\x1b[31mx"))
+        '[bold]␛[31mx'
+    """
+    return Text(visible(words))
+
+
 def say(out: Console, said: Statement) -> None:
     """Print a verdict: its sign and sentence, then its facts."""
-    sentence = (f"{said.glyph} {said.sentence}", f"bold {_COLOURS[said.state]}")
-    out.print(Text.assemble(sentence, f" {said.facts}" if said.facts else ""))
+    sentence = (visible(f"{said.glyph} {said.sentence}"), f"bold {_COLOURS[said.state]}")
+    out.print(Text.assemble(sentence, visible(f" {said.facts}") if said.facts else ""))
 
 
 def _say_problems(out: Console, problems: list[dict[str, Any]]) -> None:
@@ -176,7 +187,7 @@ def _say_problems(out: Console, problems: list[dict[str, Any]]) -> None:
         line = problem["line"]
         known = line is None or f"line {line}" in problem["message"]
         where = "" if known else f" (line {line})"
-        out.print(Text(f"  {problem['kind']}: {problem['message']}{where}"))
+        out.print(plain(f"  {problem['kind']}: {problem['message']}{where}"))
 
 
 def _cost(side: dict[str, Any] | None, space: str) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 from tileviz.errors import DesignError
 
 MAX_DOCUMENT = 1 << 20
+# Python itself refuses to read longer whole numbers.
+_MAX_DIGITS = 4000
 
 _TIGHT = (",", ":")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -32,8 +34,16 @@ def parse_json(text: str) -> Any:
     if len(text) > MAX_DOCUMENT:
         raise DesignError("design", f"at most {MAX_DOCUMENT} characters are read", None)
     try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(
+            text,
+            parse_constant=_no_number,
+            parse_float=_finite,
+            parse_int=_whole,
+            object_pairs_hook=_once,
+        )
+    except RecursionError:
+        raise DesignError("design", "is nested too deeply to be read", text[:120]) from None
+    except ValueError as error:
         raise DesignError("design", f"is not JSON: {error}", text[:120]) from None
     if _SURROGATE.search(text) and not is_unicode(json.dumps(value, ensure_ascii=False)):
         raise DesignError("design", "is not JSON: half of a surrogate pair", text[:120])
@@ -66,6 +76,22 @@ def _named(value: Any) -> Any:
 
 def _no_number(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _whole(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError(f"{text[:40]}... has over {_MAX_DIGITS} digits")
+    return int(text)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object; a name that stands twice in it would hide one of two values."""
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f'"{name[:40]}" stands twice in one object')
+        found[name] = value
+    return found
 
 
 def _finite(text: str) -> float:

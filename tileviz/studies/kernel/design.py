@@ -6,12 +6,13 @@ import math
 import re
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from tileviz.cuda.includes import check_source
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.errors import DesignError
-from tileviz.studies.design import MAX_RANK, Design
+from tileviz.studies.design import MAX_RANK, Design, shown
 
 MAX_SOURCE = 1 << 16
 MAX_PARAMETERS = 64
@@ -90,6 +91,10 @@ class ScalarDesign(BaseModel):
     @model_validator(mode="after")
     def _fits(self) -> ScalarDesign:
         if self.dtype in _FLOATS:
+            most = float(np.finfo(self.dtype).max)
+            if not -most <= self.value <= most:
+                allowed = f"must be a finite number that {self.dtype} holds"
+                raise DesignError("value", allowed, shown(self.value))
             return self
         bits = int(self.dtype.lstrip("uint"))
         signed = not self.dtype.startswith("u")
