@@ -278,6 +278,26 @@ def test_a_document_that_was_tampered_with_does_no_harm(kept: RunStore) -> None:
     assert back is not None and back.design == {} and back.run == {}
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("seed", "abc"),
+        ("seed", "9" * 5000),
+        ("seed", 1.5),
+        ("design", "[" * 100_000),
+        ("run", "[" * 100_000),
+        ("name", b"\xff\xfe"),
+        ("verdict", 5),
+    ],
+)
+def test_no_value_of_a_column_hides_the_history(kept: RunStore, column: str, value: object) -> None:
+    number = kept.add(entry(1))
+    with sqlite3.connect(path(kept)) as connection:
+        connection.execute(f"UPDATE runs SET {column} = ?", (value,))
+    (found,) = kept.every(Wanted())
+    assert found.id == number and json.dumps(found.to_json())
+
+
 @pytest.fixture
 def unwritable() -> Iterator[Path]:
     """A folder in which this process may not write, with one kept run."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -34,6 +35,7 @@ BUSY_SECONDS = 5.0
 
 _OFF = ("off", "0", "no", "false")
 _BATCH = 64
+_SEED = re.compile(r"-?[0-9]{1,40}")
 
 _COLUMNS = (
     "id, at, study, variant, verdict, state, sentence, facts, runner, device, verified, version, "
@@ -249,8 +251,10 @@ def _where(wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
 
 
 def _kept(row: Sequence[Any]) -> KeptRun:
-    number, at, study, variant, verdict, state, sentence, facts, runner, device, verified = row[:11]
-    version, seed, name, note, design = row[11:16]
+    # SQLite keeps what a person puts into a column, whatever its type.
+    number, verified = row[0], row[10]
+    at, study, variant, verdict, state, sentence, facts, runner, device = map(_said, row[1:10])
+    version, seed, name, note, design = map(_said, row[11:16])
     made = KeptRun(
         at=at,
         study=study,
@@ -262,19 +266,23 @@ def _kept(row: Sequence[Any]) -> KeptRun:
         device=device,
         verified=None if verified is None else bool(verified),
         version=version,
-        seed=int(seed),
+        seed=int(seed) if _SEED.fullmatch(seed) else 0,
         name=name,
         note=note,
         id=number,
         key=str(number),
     )
-    return made if len(row) == 16 else replace(made, run=_document(row[16]))
+    return made if len(row) == 16 else replace(made, run=_document(_said(row[16])))
+
+
+def _said(value: object) -> str:
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _document(text: str) -> dict[str, Any]:
     """Return a kept document, an empty one where the file has been tampered with."""
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
