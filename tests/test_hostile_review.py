@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tileviz.comparing.pairs import read_side
 from tileviz.errors import DesignError
 from tileviz.export.differences import line_marks
 from tileviz.export.links import parse_link
+from tileviz.lessons import shelf_of
+from tileviz.lessons.marking import read_number
 from tileviz.studies.documents import parse_json
 from tileviz.studies.registry import make_design
 
@@ -127,3 +130,21 @@ def test_a_search_that_finds_nothing_is_no_empty_history(
     found = SHELL.invoke(app, ["runs", "--find", "nothing-of-this-name"])
     assert found.stdout == "No run was found\n"
     assert json.loads(SHELL.invoke(app, ["runs", "--find", "%_", "--json"]).stdout)["runs"] == []
+
+
+@pytest.mark.parametrize("given", ["1,5", "1,23", "1234,567", "1,,000", ",5"])
+def test_a_comma_that_parts_no_thousands_is_no_number(given: str) -> None:
+    with pytest.raises(DesignError, match="a number is expected"):
+        read_number(given)
+    assert read_number("-1,234,567.5") == -1234567.5
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs POSIX pipes")
+def test_a_pipe_among_the_lessons_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "designs").mkdir()
+    os.mkfifo(tmp_path / "01_pipe.md")
+    os.mkfifo(tmp_path / "designs" / "pipe.json")
+    block = '```tileviz-design d\n{"file": "pipe.json"}\n```\n'
+    (tmp_path / "02_design.md").write_text(f"# Title\n\nSummary.\n\n{block}")
+    faults = [str(fault) for fault in shelf_of([tmp_path]).faults]
+    assert faults == ["01_pipe.md: is no file", "02_design.md, line 5: d.file: is no file"]

@@ -215,6 +215,8 @@ class _Reader:
             raise DesignError("file", "must be a file of the folder designs, x.json", shown(name))
         path = self.folder / "designs" / name
         try:
+            if path.exists() and not path.is_file():
+                raise DesignError("file", "is no file", name)
             if path.stat().st_size > 4 * MAX_FILE:
                 raise DesignError("file", f"has more than {4 * MAX_FILE} bytes", name)
             return _json(path.read_text(encoding="utf-8"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -34,6 +35,8 @@ from tileviz.studies.design import Design
 from tileviz.studies.statement import Statement, TextTable
 
 # Numbers of the engine may be the result of a division.
+# A comma that stands elsewhere is half the world's decimal point.
+_THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(?!\d|,)")
 _CLOSE = 1e-9
 # Numbers unfolded for one answer.
 _MAX_DERIVED = 4
@@ -157,7 +160,7 @@ def read_number(given: str, unit: str = "") -> float:
     for ending in (unit, unit.removesuffix("s")):
         text = text.removesuffix(ending).strip()
     try:
-        number = float(text.replace(",", ""))
+        number = float(text.replace(",", "") if _THOUSANDS.match(text) else text)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):

@@ -114,6 +114,9 @@ def _read(path: Path, changed: int, files: int) -> Lesson | DesignError:
     """Return a file's lesson, or its fault."""
     del changed, files  # they only tell one state of the file from the next
     try:
+        # A pipe or a device would never end.
+        if path.exists() and not path.is_file():
+            raise DesignError(path.name[:80], "is no file")
         with path.open(encoding="utf-8-sig") as file:
             text = file.read(MAX_FILE + 1)
         return parse(text, path.name, path.parent)
