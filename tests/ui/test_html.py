@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -116,3 +117,23 @@ def test_counts_above_the_ideal_are_marked_and_the_chosen_row_is_tinted() -> Non
 def test_bits_are_those_of_the_number() -> None:
     words = _parsed(tables.bits([BitRow("lane", 9, 5, taken=(3, 4))])).words
     assert "".join(words) == "43210" + "lane" + "01001" + "9"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [":material/home:", ":smile:", "a -> b", "a <- b", "a -- b", "a >= b", ":a:b:", "x => y"],
+)
+def test_a_label_keeps_what_streamlit_would_make_a_sign_of(name: str) -> None:
+    said = html.literal(name).replace("\\", "")
+    # Nothing of its shorthand is left in one piece, and nothing that is seen is lost.
+    assert re.search(r":[\w+/-]+:|->|<-|--|>=|=>", said) is None
+    assert said.replace("\u2060", "") == name
+
+
+def test_a_label_of_layouts_is_what_it_was() -> None:
+    assert html.literal("S[(4, 32):(32, 1)]").replace("\\", "") == "S[(4, 32):(32, 1)]"
+
+
+def test_no_name_turns_the_words_behind_it_around() -> None:
+    for made in (html.text("a\u202eb"), html.literal("a\u2067b")):
+        assert made == "a\ufffdb"

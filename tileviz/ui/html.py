@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +13,12 @@ from tileviz.figures.tokens import IDLE, Theme
 from tileviz.studies.statement import GLYPHS
 
 _GLYPHS = {str(state): sign for state, sign in GLYPHS.items()} | {"neutral": "–"}
+# Streamlit makes icons, emoji and arrows of these even where every sign is escaped; a joiner that
+# takes no room keeps the signs apart.
+_SHORTHAND = re.compile(r"(?<=:)(?=[\w+/-]+:)|(?<=[<>~=-])(?=[<>=-])")
+_JOINER = "\u2060"
+# Marks that turn the direction of everything after them, out of the text they stand in.
+_TURNS = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
 _MARKDOWN = frozenset(r"\`*_{}[]()#+-.!~:$<>|&")
 _WORDS = {
     "ok": "Good",
@@ -29,7 +36,7 @@ def text(value: object) -> str:
         >>> text("<b>")
         '&lt;b&gt;'
     """
-    return escape(str(value), quote=True)
+    return escape(str(value).translate(_TURNS), quote=True)
 
 
 def literal(value: object) -> str:
@@ -41,7 +48,8 @@ def literal(value: object) -> str:
         >>> print(literal("S[32:1] *now*"))
         S\\[32\\:1\\] \\*now\\*
     """
-    return "".join(f"\\{char}" if char in _MARKDOWN else char for char in str(value))
+    apart = _SHORTHAND.sub(_JOINER, str(value).translate(_TURNS))
+    return "".join(f"\\{char}" if char in _MARKDOWN else char for char in apart)
 
 
 def sentence(words: str) -> str:
