@@ -25,6 +25,15 @@ def test_the_table_says_what_the_engine_says() -> None:
     assert "seen" in done.output
 
 
+def test_what_differs_without_a_figure_is_marked() -> None:
+    done = CliRunner().invoke(app, ["compare", "permute-demo", "permute-declined"])
+    lines = {line.split("  ")[0].strip(): line for line in done.output.splitlines()}
+    for name in ("kind", "reference"):
+        assert "≠" in lines[name]
+        assert "=" not in lines[name].replace("k = 2", "")
+    assert "=" in lines["has a schedule"]
+
+
 def test_json_is_one_object_with_the_same_numbers_and_a_link_of_both() -> None:
     done = CliRunner().invoke(app, ["compare", *PAIR, "--json", "--right-name", "padded"])
     document = json.loads(done.output)

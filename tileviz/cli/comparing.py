@@ -127,7 +127,7 @@ def _numbers(rows: Sequence[Row], names: tuple[str, str]) -> Any:
     table.add_column("better")
     for row in rows:
         texts = [row.measure.label, *map(row.measure.text, (row.left, row.right))]
-        table.add_row(*map(plain, (*texts, row.difference or "=", row.better or "")))
+        table.add_row(*map(plain, (*texts, row.mark, row.better or "")))
     return table
 
 

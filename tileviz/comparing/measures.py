@@ -115,6 +115,17 @@ class Row:
             return f"{sign}{abs(int(change)):,}"
         return f"{sign}{self.measure.text(abs(change))}"
 
+    @property
+    def mark(self) -> str:
+        """The difference, or where it is none in figures whether the values are equal: = or ≠.
+
+        Example:
+            >>> kind = Measure("kind", "kind", lambda plan: 0, "text")
+            >>> Row.of(kind, "xor", "f2").mark, Row.of(kind, "xor", "xor").mark
+            ('≠', '=')
+        """
+        return self.difference or ("=" if self.left == self.right else "≠")
+
     def said(self, names: tuple[str, str]) -> str:
         """Return the row as a clause about its better side.
 

@@ -43,7 +43,7 @@ def _permute(left: Any, right: Any, same_work: bool) -> list[Measure]:
     unit = _UNITS[left.design.space]
     fewer: Direction = "lower" if same_work else ""
     return [
-        Measure("schedule", "schedule", lambda p: p.chosen is not None, "yes", "higher", True,
+        Measure("schedule", "has a schedule", lambda p: p.chosen is not None, "yes", "higher", True,
                 words=("has a schedule", "has none")),
         Measure("total", f"both phases, {unit[1]}", _total("cost"), better=fewer,
                 decides=same_work, unit=unit),
