@@ -76,6 +76,10 @@ def test_json_lines_from_standard_input_and_from_a_file(tmp_path: Path) -> None:
     assert call(str(file), *NONE)[0] == 0
     assert call("-", *NONE, stdin=json.dumps(GOOD, indent=2))[0] == 0  # one, over many lines
     assert call("-", *NONE, stdin="")[0] == 2
+    link = "/Banks_and_swizzles?v=1&layout=S[(32,32):(33,1)]&pattern=column"
+    file.write_text(f"banks-padding-33\n{link}\n")
+    code, out, _ = call(str(file), *NONE)
+    assert code == 0 and "2 of 2 designs" in out
 
 
 def test_a_preset_a_link_and_inline_json() -> None:

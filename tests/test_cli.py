@@ -100,11 +100,39 @@ def test_batch_keeps_order_and_goes_on_after_a_bad_line(tmp_path: Path) -> None:
     file.write_text("\n".join(lines) + "\n")
     code, out = call("batch", str(file))
     results = [json.loads(line) for line in out.splitlines()]
-    assert code == 0
+    assert code == 2
     assert results[0]["reference"]["k"] == 0
     assert results[1]["error"]["field"] == "design"
     assert results[2]["wavefronts"] == 2
     assert results[3]["value"] == {"m": 131}
+
+
+def test_a_line_may_be_a_preset_or_a_link_but_no_file(tmp_path: Path) -> None:
+    inner = tmp_path / "design.json"
+    inner.write_text(json.dumps(COPY))
+    link = "/Banks_and_swizzles?v=1&layout=S[(32,32):(33,1)]&pattern=column"
+    file = tmp_path / "designs.jsonl"
+    file.write_text(f"banks-transpose-32x32 \n{link}\n")
+    code, out = call("batch", str(file))
+    assert code == 0
+    assert [json.loads(line)["wavefronts"] for line in out.splitlines()] == [32, 1]
+    file.write_text(f"{inner}\n-\nbanks-padding-33\n/Nowhere?v=1&layout=S[4]\n")
+    code, out = call("batch", str(file))
+    fields = [json.loads(line).get("error", {}).get("field") for line in out.splitlines()]
+    assert (code, fields) == (2, ["design", "design", None, "link"])
+
+
+def test_bad_input_in_a_batch_weighs_more_than_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "designs.jsonl"
+    monkeypatch.setattr(
+        "tileviz.cli.designs.run_design", lambda of, on, seed: ({"verified": False}, None, None)
+    )
+    file.write_text(json.dumps(COPY) + "\n")
+    assert call("batch", str(file), "--run")[0] == 1
+    file.write_text(f"{json.dumps(COPY)}\nnonsense\n")
+    assert call("batch", str(file), "--run")[0] == 2
 
 
 def test_batch_of_a_missing_file() -> None:
@@ -180,7 +208,8 @@ def test_a_long_batch_is_shared_among_processes_in_order(tmp_path: Path) -> None
     file.write_text("\n".join(lines) + "\n")
     command = [sys.executable, "-c", "import tileviz.cli.designs as d; d._SHARED = 5; "]
     command[-1] += f"from tileviz.cli import app; app(['batch', {str(file)!r}])"
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 2  # of the line that is broken
     results = [json.loads(line) for line in done.stdout.splitlines()]
     assert [result.get("study") for result in results] == ["permute"] * 3 + [None, "access"]
     assert results[-1]["wavefronts"] == 3

@@ -31,7 +31,7 @@ def test_every_command_that_runs_is_kept(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
     source.write_text('extern "C" __global__ void k(float* y) { y[threadIdx.x] = 1; }')
     assert call("run", DESIGN, "--on", "emulator", "--seed", "7")[0] == 0
-    assert call("batch", "-", "--run", "--on", "emulator", stdin=f"{DESIGN}\nbroken\n")[0] == 0
+    assert call("batch", "-", "--run", "--on", "emulator", stdin=f"{DESIGN}\nbroken\n")[0] == 2
     assert call("trace", str(source), "--entry", "k", "--buffer", "y:float32:32:out")[0] == 0
     code, out, _ = call("runs", "--json")
     found = json.loads(out)

@@ -57,7 +57,7 @@ def test_a_batch_survives_every_line() -> None:
     lines = ['{"study":"\\ud800"}', good, '{"study":NaN}', named, good]
     code, out = call("batch", "-", stdin="\n".join(lines) + "\n")
     results = [strict(line) for line in out.split("\n") if line]
-    assert code == 0
+    assert code == 2
     assert ["error" in result for result in results] == [True, False, True, True, False]  # type: ignore[operator]
 
 

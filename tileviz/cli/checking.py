@@ -24,6 +24,7 @@ from tileviz.cli.shell import (
     print_json,
     progress,
     read_design,
+    read_line,
 )
 from tileviz.errors import DesignError
 from tileviz.studies.documents import MAX_DOCUMENT, parse_json
@@ -187,12 +188,11 @@ def _documents(name: str, text: str, file: str) -> Iterator[_Named]:
 
 
 def _made(text: str) -> Design | DesignError:
-    from tileviz.studies.registry import make_design
-
     try:
-        return make_design(parse_json(text))
+        found: Design = read_line(text)
     except DesignError as error:
         return error
+    return found
 
 
 def _is_lines(first: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from tileviz.cli.shell import (
+    BAD_INPUT,
     FAILED,
     OK,
     DesignArgument,
@@ -28,9 +29,9 @@ from tileviz.cli.shell import (
     print_json,
     progress,
     read_design,
+    read_line,
 )
 from tileviz.errors import DesignError
-from tileviz.studies.documents import parse_json
 
 MAX_BATCH = 1 << 27
 
@@ -99,30 +100,42 @@ def run_design(of: Any, on: On, seed: int) -> tuple[Any, Any, Any]:
 
 @app.command()
 def batch(
-    file: Annotated[str, typer.Argument(help="One design a line (JSON lines); - reads stdin.")],
+    file: Annotated[
+        str,
+        typer.Argument(help="One design a line: JSON, a preset name or a link; - reads stdin."),
+    ],
     run: Annotated[bool, typer.Option("--run", help="Also run every design.")] = False,
     on: OnOption = "auto",
     seed: SeedOption = 0,
     as_json: JsonOption = True,
 ) -> None:
-    """Plan many designs: one in, one compact result out, in order; faults do not stop the rest."""
+    """Plan many designs: one in, one compact result out, in order; faults do not stop the rest.
+
+    Exits with 2 where a line was bad input, else with 1 where a verification failed, else with 0.
+    """
 
     def work() -> int:
         lines = _lines(file)
         if len(lines) >= _SHARED and not run and _CHILD not in os.environ:
-            _plan_in_children(lines)
-            return OK
-        failed = False
+            return _plan_in_children(lines)
+        failed = bad = False
         for document in _results(progress(lines), run, on, seed):
             failed |= document.get("verified") is False
+            bad |= "error" in document
             print_json(document)
+        if bad:
+            return BAD_INPUT
         return FAILED if failed else OK
 
     finish(work, as_json)
 
 
-def _plan_in_children(lines: list[str]) -> None:
-    """Plan many designs with one process a processor; print their results in order."""
+def _plan_in_children(lines: list[str]) -> int:
+    """Plan many designs with one process a processor; print their results in order.
+
+    Returns:
+        The exit code: whether a line was bad input.
+    """
     workers = min(os.cpu_count() or 1, _MOST_CHILDREN)
     size = -(-len(lines) // workers)
     package = str(Path(__file__).resolve().parents[2])
@@ -139,22 +152,24 @@ def _plan_in_children(lines: list[str]) -> None:
             child = subprocess.Popen(command, stdin=given, stdout=results, env=environment)
             stack.callback(child.kill)
             shares.append((child, results))
+        codes = set()
         for child, results in progress(shares):
-            if child.wait():
+            codes.add(child.wait())
+            if codes - {OK, BAD_INPUT}:
                 raise DesignError("file", "a planning process ended early", child.returncode)
             results.seek(0)
             shutil.copyfileobj(results, sys.stdout)
+    return max(codes)
 
 
 def _results(lines: Iterable[str], run: bool, on: On, seed: int) -> Iterator[dict[str, Any]]:
     from tileviz import api
-    from tileviz.studies.registry import make_design
 
     for line in lines:
         if not line.strip():
             continue
         try:
-            of = make_design(parse_json(line))
+            of = read_line(line)
             yield run_design(of, on, seed)[0] if run else api.plan(of).to_json()
         except DesignError as error:
             yield error.to_json()

@@ -47,19 +47,11 @@ def read_design(text: str) -> Any:
         >>> read_design("permute-demo").study
         'permute'
     """
-    from tileviz.studies.registry import make_design, preset, presets
+    from tileviz.studies.registry import make_design, presets
 
-    if not is_unicode(text):
-        raise DesignError("design", "is not valid Unicode text", ascii(text[:60]))
-    found = preset(text)
+    found = _given(text)
     if found is not None:
-        return found.design
-    if text.lstrip().startswith("{"):
-        return make_design(parse_json(text))
-    if "?" in text and "=" in text:
-        from tileviz.export.links import parse_link
-
-        return parse_link(text)
+        return found
     if text == "-":
         return make_design(parse_json(sys.stdin.read(MAX_DOCUMENT + 1)))
     path = Path(text)
@@ -72,6 +64,50 @@ def read_design(text: str) -> Any:
         raise DesignError("design", f"cannot be read: {error}", text[:120]) from None
     names = ", ".join(known.name for known in presets())
     raise DesignError("design", f"no such file or preset; presets: {names}", text[:120])
+
+
+def read_line(text: str) -> Any:
+    """Return the design that one line of a file or of standard input names.
+
+    Args:
+        text: A preset name, a design as JSON, or a link; never a file.
+
+    Raises:
+        DesignError: It names no design, or one with a fault.
+
+    Example:
+        >>> read_line("permute-demo").study, read_line("/Layouts?v=1&layout=S[32:1]").study
+        ('permute', 'layout')
+    """
+    from tileviz.studies.registry import make_design
+
+    line = text.strip()
+    found = _given(line)
+    if found is not None:
+        return found
+    if line[:1] in ("[", '"'):
+        return make_design(parse_json(line))
+    message = "is no design as JSON, no link and no preset's name; a line may be each of them"
+    raise DesignError("design", message, line[:120])
+
+
+def _given(text: str) -> Any:
+    """Return the design of a preset's name, of JSON or of a link; None for anything else."""
+    from tileviz.studies.registry import make_design, preset
+
+    if not is_unicode(text):
+        raise DesignError("design", "is not valid Unicode text", ascii(text[:60]))
+    # First, because most lines of a long batch are JSON.
+    if text.lstrip().startswith("{"):
+        return make_design(parse_json(text))
+    found = preset(text)
+    if found is not None:
+        return found.design
+    if "?" in text and "=" in text:
+        from tileviz.export.links import parse_link
+
+        return parse_link(text)
+    return None
 
 
 def _read(path: Path) -> str:
