@@ -170,9 +170,23 @@ def test_budgets_of_a_study_come_before_those_of_all() -> None:
         check(design("permute-demo"), {"access": {"max-excess": 40}})
 
 
+def test_a_shared_budget_is_for_the_designs_that_have_it() -> None:
+    given = {"max-excess": 99, "max-registers": 200, "schedule": {"min-hit-rate": 0}}
+    shared = read_budgets(given, strict=False)
+    assert [v.name for v in check(design("broadcast-192"), shared).budgets] == ["registers"]
+    access = api.design(study="access", layout=ROW, pattern="column")
+    assert {v.name for v in check(access, shared).budgets} == {"excess", "registers"}
+    with pytest.raises(DesignError, match="a broadcast design has no such budget"):
+        check(design("broadcast-192"), read_budgets(given))
+    with pytest.raises(DesignError, match="none is given for a broadcast design; it has max-load"):
+        check(design("broadcast-192"), read_budgets({"max-excess": 99}, strict=False))
+
+
 @pytest.mark.parametrize(
     ("given", "field"),
     [
+        ({"schedule": {"max-n-way": 1}}, "max-n-way"),
+        ({"layout": {"max-excess": 1}}, "max-excess"),
         ({"max-speed": 1}, "max-speed"),
         ({"min-excess": 1}, "min-excess"),
         ({"max-hit-rate": 1}, "max-hit-rate"),

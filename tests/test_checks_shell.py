@@ -99,6 +99,23 @@ def test_budgets_lie_in_a_file_and_the_command_line_comes_first(folder: Path) ->
     assert code == 1 and limits == {"excess": 31, "n_way": 31}
 
 
+def test_a_file_of_budgets_may_be_shared_by_studies(folder: Path) -> None:
+    budgets = folder / "budgets.json"
+    budgets.write_text(json.dumps({"max-excess": 0, "schedule": {"min-hit-rate": 0.5}}))
+    files = (str(folder / "good.json"), "schedule-ragged", "--budgets", str(budgets))
+    code, out, _ = call(*files, "--json")
+    found = [(b["study"], b["name"]) for b in json.loads(out)["budgets"]]
+    assert code == 0
+    assert found == [("access", "excess"), ("schedule", "excess"), ("schedule", "hit_rate")]
+    budgets.write_text(json.dumps({"max-n-way": 1, "schedule": {"min-hit-rate": 0.5}}))
+    code, out, _ = call(*files, "--json")
+    found = [(b["study"], b["name"]) for b in json.loads(out)["budgets"]]
+    assert code == 0 and found == [("access", "n_way"), ("schedule", "hit_rate")]
+    # What is typed must exist for each design.
+    code, out, _ = call(*files, "--max-n-way", "1", "--json")
+    assert code == 2 and json.loads(out)["errors"][0]["error"]["field"] == "max-n-way"
+
+
 @pytest.mark.parametrize(
     "text", ["[]", "{", '{"max-speed": 1}', '{"max-excess": "0"}', '{"max-excess": NaN}', None]
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from tileviz.errors import DesignError
@@ -78,11 +78,14 @@ class Budget:
         name: Of the measure.
         limit: Largest allowed value; the smallest for a measure with a least.
         study: For which designs, "" for all.
+        strict: Whether a design that has no such number is at fault. A budget of a file that holds
+            for all studies is for the designs that have it.
     """
 
     name: str
     limit: float
     study: str = ""
+    strict: bool = True
 
     @property
     def measure(self) -> Measure:
@@ -107,19 +110,25 @@ def names_of(design: Design) -> tuple[str, ...]:
     return names
 
 
-def read_budgets(given: Mapping[str, Any]) -> tuple[Budget, ...]:
+def read_budgets(given: Mapping[str, Any], *, strict: bool = True) -> tuple[Budget, ...]:
     """Return the budgets of an object: names to limits, or studies to such objects.
 
     A name may be written as on the command line (``max-excess``), with underscores, or without
     its ``max``.
 
+    Args:
+        given: The object.
+        strict: Whether a budget for all studies is one that every design must have; if not, it is
+            for the designs that have it, as in a file that several studies share.
+
     Raises:
-        DesignError: A name is unknown, or a limit is no number of 0 or more.
+        DesignError: A name is unknown, or of no budget that its study has, or a limit is no number
+            of 0 or more.
 
     Example:
-        >>> read_budgets({"max-excess": 0, "schedule": {"min_hit_rate": 0.8}})
-        (Budget(name='excess', limit=0, study=''),
-         Budget(name='hit_rate', limit=0.8, study='schedule'))
+        >>> read_budgets({"max-excess": 0, "schedule": {"min_hit_rate": 0.8}}, strict=False)
+        (Budget(name='excess', limit=0, study='', strict=False),
+         Budget(name='hit_rate', limit=0.8, study='schedule', strict=True))
     """
     if not isinstance(given, Mapping):
         raise DesignError("budgets", "an object of names and limits is expected", shown(given))
@@ -130,7 +139,7 @@ def read_budgets(given: Mapping[str, Any]) -> tuple[Budget, ...]:
                 raise DesignError(name, "an object of names and limits is expected", shown(value))
             found += [_budget(inner, limit, name) for inner, limit in value.items()]
         else:
-            found.append(_budget(name, value, ""))
+            found.append(replace(_budget(name, value, ""), strict=strict))
     return tuple(found)
 
 
@@ -146,7 +155,15 @@ def _budget(name: str, limit: Any, study: str) -> Budget:
         raise DesignError(known.option, "a number of 0 or more is expected", shown(limit))
     if not (math.isfinite(limit) and limit >= 0):
         raise DesignError(known.option, "a number of 0 or more is expected", shown(limit))
+    if study and known.name not in _NAMES[study]:
+        message = f"a {study} design has no such budget; {_has(_NAMES[study])}"
+        raise DesignError(known.option, message, limit)
     return Budget(known.name, limit, study)
+
+
+def _has(names: Sequence[str]) -> str:
+    options = [MEASURES[name].option for name in names]
+    return f"it has {', '.join(options)}" if options else "nothing of it can be limited"
 
 
 def shown_name(name: object) -> str:
@@ -159,12 +176,14 @@ def budgets_for(design: Design, budgets: Sequence[Budget]) -> tuple[Budget, ...]
     """Return the budgets of a design; those for its study come before those for all.
 
     Raises:
-        DesignError: There is none, or one that the design does not have; names those it has.
+        DesignError: None is for it, or a strict one that it does not have; names those it has.
     """
-    options = [MEASURES[name].option for name in names_of(design)]
-    has = f"it has {', '.join(options)}" if options else "nothing of it can be limited"
+    names = names_of(design)
+    has = _has(names)
     chosen: dict[str, Budget] = {}
     for budget in budgets:
+        if not (budget.strict or budget.name in names):
+            continue
         if budget.study in ("", design.study) and not (
             budget.name in chosen and chosen[budget.name].study
         ):
@@ -172,7 +191,7 @@ def budgets_for(design: Design, budgets: Sequence[Budget]) -> tuple[Budget, ...]
     if not chosen:
         raise DesignError("budgets", f"none is given for a {design.study} design; {has}", None)
     for budget in chosen.values():
-        if budget.name not in names_of(design):
+        if budget.name not in names:
             where = " in global memory" if _is_global(design) else ""
             message = f"a {design.study} design{where} has no such budget; {has}"
             raise DesignError(budget.measure.option, message, budget.limit)

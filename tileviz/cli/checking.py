@@ -65,7 +65,11 @@ def check(
         Limit, typer.Option(help="Least share of bytes found in L2, 0 to 1.", show_default=False)
     ] = None,
     budgets: Annotated[
-        str, typer.Option(help="A JSON file of budgets: names to limits, also by study.")
+        str,
+        typer.Option(
+            help="A JSON file of budgets: names to limits, also by study; those of no study are "
+            "for the designs that have them."
+        ),
     ] = "",
     run: Annotated[
         bool, typer.Option("--run", help="Run and count accesses instead of predicting them.")
@@ -126,7 +130,7 @@ def _budgets(file: str, options: Mapping[str, Limit]) -> tuple[Budget, ...]:
             document = parse_json(text)
         except DesignError as error:
             raise DesignError("budgets", error.message, error.value) from None
-        given = read_budgets(document)
+        given = read_budgets(document, strict=False)
     typed = read_budgets(
         {
             name: int(limit) if limit.is_integer() else limit
