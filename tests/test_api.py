@@ -28,7 +28,7 @@ def test_a_run_of_the_beginning_alone_says_so() -> None:
     _, run = tv.run(large, on="emulator")
     count = run.outputs["y"].count
     assert run.verified and count < 201_326_592
-    assert run.note.startswith(f"runs the first {count:,} of 201,326,592 elements")
+    assert run.part.startswith(f"runs the first {count:,} of 201,326,592 elements")
 
 
 def test_a_study_without_cuda_says_so() -> None:

@@ -122,7 +122,7 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
     Returns:
         The plan and the run. Where a study has a smaller design that shows the same on the
         emulator (a tile order on the same grid of smaller tiles), that one runs, and the run's
-        ``note`` says so, as it does where only the beginning of a large output is run.
+        ``note`` says so. Where only the beginning of a large output is run, its ``part`` says so.
 
     Raises:
         DesignError: The study generates no CUDA, or no such runner is available.
@@ -143,9 +143,7 @@ def _done(of: Design, planned: Any, on: On, seed: int) -> Run:
 
     small = study_of(of).emulated(of) if select_runner(on).name == "emulator" else of
     if small == of:
-        done = run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
-        part = study_of(of).note(planned)
-        return replace(done, note="; ".join(filter(None, (done.note, part)))) if part else done
+        return run_kernel(_kernel(of, planned), on=on, seed=seed, study=of.study)
     done = run_kernel(_kernel(small, plan(small)), on=on, seed=seed, study=of.study)
     instead = f"too large for the emulator; ran instead: {json.dumps(small.document())}"
     return replace(done, note="; ".join(filter(None, (done.note, instead))))

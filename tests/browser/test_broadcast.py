@@ -147,7 +147,7 @@ def test_compare_download_run_hover_and_keys(
     run = page.get_by_role("button", name="Run", exact=True)
     run.focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Output correct, 100352 of 100352 elements.")).to_be_visible()
+    expect(page.get_by_text("Output correct, 100,352 of 100,352 elements.")).to_be_visible()
     settled(page)
     _no_text_is_cut(page)
     picture(page, "broadcast_run_light")

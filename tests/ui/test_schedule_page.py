@@ -260,7 +260,7 @@ def test_the_product_runs_and_is_verified(open_page: Opened) -> None:
     test = open_page(SCHEDULE, SMALL)
     assert "task_at" in test.code[0].value
     _run(test)
-    assert "Output correct, 15360 of 15360 elements." in _words(test)
+    assert "Output correct, 15,360 of 15,360 elements." in _words(test)
     _group(test, "schedule.cuda").set_value("proof").run()
     assert "Not run yet." in _words(test)
     _run(test)

@@ -68,8 +68,14 @@ class Kernel:
         numpy_reference: The same in Python for a script: a function ``reference`` over the bytes of
             every ``in`` buffer, in order, and of the output before; returns the expected bytes.
         predicted: The accesses predicted from the very index expressions printed in the source.
+        subject: The access that the kernel was made for, one of ``predicted``: what else it does
+            only fills and shows memory. None where every access counts.
         predict: Maps linear block numbers (x fastest) to the accesses of those blocks, for grids
             too large to predict whole; None where ``predicted`` speaks of all blocks.
+        part: What part of a design it handles, such as ``runs the first 1 of 2 elements``; "" for
+            all of it.
+        caution: What a correct result does not tell, as a sentence: stages that overwrite each other;
+            "" for nothing.
         tolerance: Largest allowed relative error of floating outputs; 0 means bit-exact.
     """
 
@@ -83,8 +89,11 @@ class Kernel:
     host_reference: str = ""
     numpy_reference: str = ""
     predicted: tuple[Accesses, ...] = ()
+    subject: Accesses | None = None
     predict: Callable[[NDArray[np.int64]], tuple[Accesses, ...]] | None = None
     tolerance: float = 0.0
+    part: str = ""
+    caution: str = ""
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tileviz.runners.line_words import run_words
-from tileviz.runners.words import gpu_lines
+from tileviz.runners.words import gpu_lines, statement_of
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement, TextTable
 from tileviz.words import visible
@@ -32,15 +32,11 @@ def show_run(run: Any, console: Console | None = None) -> None:
     out = console or wide_console()
     document = run.to_json()
     where = f"On {document['runner']['name']}."
-    if document["verified"]:
-        say(out, Statement("ok", "Output correct, every element compared.", where))
-    elif run.study == "kernel":
+    if run.study == "kernel":
         _say_own(out, run, where)
     else:
-        say(out, Statement("error", "Not verified.", where))
-        wrong = document["mismatch"]
-        if wrong:
-            out.print(Text(f"  at {wrong['index']}: want {wrong['want']}, got {wrong['got']}"))
+        said = statement_of(document)
+        say(out, Statement(said.state, said.sentence, f"{said.facts} {where}".strip()))
     _say_problems(out, document["problems"])
     table = Table("line", "op", "executions", "predicted", "measured", "ideal", "note", box=None)
     for entry in document["accesses"]:

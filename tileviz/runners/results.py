@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -50,6 +51,9 @@ class Run:
         measured: The measured accesses themselves, for figures.
         static: Memory instructions in the compiled text, however often they ran.
         gpu: What else a GPU told, or None.
+        part: What part of the design was run, "" for all of it.
+        blocks: Blocks of the launch, None where unknown.
+        caution: What a correct result does not tell, as a sentence; "" for nothing.
         note: What was done otherwise than asked, and why; "" for nothing.
     """
 
@@ -67,7 +71,10 @@ class Run:
     measured: tuple[Accesses, ...] = ()
     static: tuple[StaticAccess, ...] = ()
     gpu: GpuReport | None = None
+    part: str = ""
+    blocks: int | None = None
     note: str = ""
+    caution: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the ``run`` object of the interface."""
@@ -93,6 +100,10 @@ class Run:
             "timing": None if timing is None else dict(vars(timing)),
             "gpu": None if self.gpu is None else self.gpu.to_json(),
             "note": self.note,
+            "caution": self.caution,
+            "part": self.part,
+            "blocks": self.blocks,
+            "blocks_traced": self.blocks if self.traced_blocks is None else len(self.traced_blocks),
             "traced_blocks": "all"
             if self.traced_blocks is None
             else [list(block) for block in self.traced_blocks],
@@ -160,6 +171,9 @@ def judge_execution(
         measured=execution.accesses,
         gpu=execution.gpu,
         note=execution.note,
+        part=kernel.part,
+        caution=kernel.caution,
+        blocks=math.prod(kernel.grid),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tileviz.studies.statement import State, Statement
+from tileviz.words import counted
 
 if TYPE_CHECKING:
     from tileviz.cuda.kernel import Kernel
@@ -28,6 +29,8 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         >>> done = {"verified": True, "accesses": [], "outputs": {"y": {"count": 32}}}
         >>> statement_of(done).sentence
         'Output correct, 32 of 32 elements.'
+        >>> statement_of({**done, "part": "runs the first 32 of 64 elements"}).sentence
+        'Output correct, runs the first 32 of 64 elements.'
     """
     problems, wrong = run.get("problems") or [], run.get("mismatch")
     if problems:
@@ -35,7 +38,7 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
     total = sum(output["count"] for output in (run.get("outputs") or {}).values())
     if wrong:
         at = ", ".join(map(str, wrong["index"]))
-        sentence = f"Output wrong: {wrong['count']} of {total} elements differ."
+        sentence = f"Output wrong: {wrong['count']:,} of {total:,} elements differ."
         facts = f"First: {wrong['buffer']}[{at}] is {wrong['got']}, should be {wrong['want']}."
         return Statement("error", sentence, facts)
     rows = run.get("accesses") or []
@@ -51,9 +54,29 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         facts = f"Nothing was predicted; {unforeseen} access{'es' * (unforeseen != 1)} counted."
     elif unforeseen:
         facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
+    caution = str(run.get("caution") or "")
+    if caution:
+        facts, state = f"{caution} {facts}", "attention"
     if run["verified"] is None:
         return Statement("attention", "Ran without a fault; no reference to check against.", facts)
-    return Statement(state, f"Output correct, {total} of {total} elements.", facts)
+    counted_in = traced_words(run)
+    facts = " ".join(filter(None, [facts, f"Counted in {counted_in}." if counted_in else ""]))
+    correct = run.get("part") or f"{total:,} of {total:,} elements"
+    return Statement(state, f"Output correct, {correct}.", facts)
+
+
+def traced_words(run: Mapping[str, Any]) -> str:
+    """Return in which blocks of a ``run`` object accesses were counted, "" for all of them.
+
+    Example:
+        >>> traced_words({"traced_blocks": [[0, 0, 0], [7, 0, 0]], "blocks": 2559})
+        '2 of 2,559 blocks'
+    """
+    blocks, launched = run.get("traced_blocks"), run.get("blocks")
+    if not isinstance(blocks, list):
+        return ""
+    traced = run.get("blocks_traced") or len(blocks)
+    return f"{traced:,} of {launched:,} blocks" if launched else counted(traced, "block")
 
 
 def _problem(problems: list[Mapping[str, Any]]) -> Statement:

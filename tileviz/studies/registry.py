@@ -85,11 +85,6 @@ class Study:
         function: Callable[[Any], Any] = getattr(module, "whole", module.kernel)
         return function
 
-    def note(self, plan: Any) -> str:
-        """Return what part of a plan its kernel runs, "" for all of it."""
-        said: Callable[[Any], str] | None = getattr(self._module("kernel"), "note", None)
-        return said(plan) if said is not None else ""
-
 
 STUDIES: dict[str, Study] = {
     study.name: study

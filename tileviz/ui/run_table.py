@@ -10,7 +10,7 @@ from tileviz.cuda.kernel import Kernel
 from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals
 from tileviz.runners.derive import numbers, settled
-from tileviz.runners.words import gpu_lines, named_accesses, statement_of
+from tileviz.runners.words import gpu_lines, named_accesses, statement_of, traced_words
 from tileviz.studies.derivation import Numbers
 from tileviz.studies.statement import Statement
 from tileviz.ui import html
@@ -35,6 +35,7 @@ class RunView:
     median_us: float | None = None
     lines: tuple[str, ...] = ()
     cycles: Mapping[tuple[int | None, str, int], float] = field(default_factory=dict)
+    traced: str = ""
     numbers: Numbers = field(default=Numbers(()), compare=False)
 
     @classmethod
@@ -58,6 +59,7 @@ class RunView:
             timing["median_us"] if timing is not None and timing["resolved"] else None,
             tuple(gpu_lines(run)),
             {(row["line"], row["op"], row["bytes"]): row["cycles"] for row in counted},
+            traced_words(run),
         )
 
 
@@ -87,11 +89,12 @@ def run_table(view: RunView, gpu_note: Sequence[str]) -> str:
     unit = _UNITS[spaces[0][0]]
     return (
         '<div class="tv-scroll"><table class="tv-table tv-run" aria-label="Predicted and measured '
-        f'accesses">{_head(unit)}<tbody>{"".join(bodies)}</tbody></table></div>{_notes(view)}'
+        f'accesses">{_head(unit, view.traced)}<tbody>{"".join(bodies)}</tbody></table></div>'
+        f"{_notes(view)}"
     )
 
 
-def _head(unit: str) -> str:
+def _head(unit: str, traced: str) -> str:
     groups = "".join(
         f'<th class="group" colspan="2" scope="colgroup">{name}</th>' for name, _ in _GROUPS
     )
@@ -101,10 +104,15 @@ def _head(unit: str) -> str:
         for _, (first, second) in _GROUPS
     )
     return (
-        f'<thead><tr><th colspan="4"></th>{groups}</tr><tr><th class="num">line</th>'
-        f'<th>access</th><th class="num">op</th><th class="num">executions</th>{seconds}'
-        "</tr></thead>"
+        f'<thead><tr><th colspan="4">{_counted_in(traced)}</th>{groups}</tr>'
+        '<tr><th class="num">line</th><th>access</th><th class="num">op</th>'
+        f'<th class="num">executions</th>{seconds}</tr></thead>'
     )
+
+
+def _counted_in(traced: str) -> str:
+    """Say, above the counts, that they are a sample's."""
+    return html.text(f"counts of {traced}") if traced else ""
 
 
 def _cells(row: AccessRow, view: RunView, span: int, gpu_note: Sequence[str]) -> str:

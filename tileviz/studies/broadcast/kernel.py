@@ -176,6 +176,7 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
         predicted=made.predict(),
         predict=made.predict,
         tolerance=values.tolerance(design.formula),
+        part=part.note,
     )
 
 
@@ -193,19 +194,6 @@ def whole(plan: BroadcastPlan) -> Kernel:
         (201326592, 14412288)
     """
     return kernel(plan, whole=True)
-
-
-def note(plan: BroadcastPlan, version: Version = "ours") -> str:
-    """Return what part of a plan a run of a version handles by default, "" for all of it.
-
-    Example:
-        >>> from tileviz.studies.broadcast.plan import plan
-        >>> from tileviz.studies.registry import preset
-        >>> seed = plan(preset("broadcast-192").design)
-        >>> note(seed), note(seed, "cinn")
-        ('', 'runs the first 1,049,088 of 38,535,168 elements (2.7 %)')
-    """
-    return portion(plan, version).note
 
 
 def _check_runnable(plan: BroadcastPlan, version: Version) -> None:
