@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import tileviz as tv
 from tileviz.cli import app
+from tileviz.comparing import compare
 from tileviz.comparing.code import differences
 from tileviz.comparing.pairs import read_side
 from tileviz.errors import DesignError
@@ -19,8 +20,9 @@ from tileviz.export.differences import line_marks
 from tileviz.export.links import parse_link
 from tileviz.lessons import shelf_of
 from tileviz.lessons.marking import read_number
+from tileviz.reviewing import report_of
 from tileviz.studies.documents import parse_json
-from tileviz.studies.registry import make_design
+from tileviz.studies.registry import make_design, preset
 
 SHELL = CliRunner()
 KERNEL = 'extern "C" __global__ void f(float* x) {{\n// a{0}b\nx[threadIdx.x] = 1.0f;\n}}\n'
@@ -148,3 +150,24 @@ def test_a_pipe_among_the_lessons_is_not_waited_for(tmp_path: Path) -> None:
     (tmp_path / "02_design.md").write_text(f"# Title\n\nSummary.\n\n{block}")
     faults = [str(fault) for fault in shelf_of([tmp_path]).faults]
     assert faults == ["01_pipe.md: is no file", "02_design.md, line 5: d.file: is no file"]
+
+
+def test_a_kernel_with_a_cpp_name_is_told_what_is_missing() -> None:
+    source = "__global__ void f2(float* x) {}\n__global__ void f(float* x) { x[0] = 1; }"
+    _, run = tv.run(own_kernel(source))
+    assert run.problems[0].message.endswith('it has: _Z2f2Pf, _Z1fPf; declare f extern "C"')
+    _, run = tv.run(own_kernel("__global__ void f2(float* x) {}"))
+    assert "extern" not in run.problems[0].message
+
+
+@pytest.mark.parametrize("field", ["left_name", "right_name", "note"])
+def test_half_a_character_in_a_comparison(field: str) -> None:
+    design = preset("layout-row-major").design  # type: ignore[union-attr]
+    with pytest.raises(DesignError, match=f"{field}: is not valid Unicode text"):
+        compare(design, design, **{field: "\ud800"})
+
+
+@pytest.mark.parametrize("name", ["\ud800", "x" * 501])
+def test_a_name_that_no_report_can_hold(name: str) -> None:
+    with pytest.raises(DesignError, match=r"^name: "):
+        report_of(preset("layout-row-major").design, name=name)  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ from tileviz.comparing.measures import Row, Side
 from tileviz.comparing.registry import NUMBERS, StudyNumbers
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
+from tileviz.studies.documents import is_unicode
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import State, Statement
 
@@ -144,9 +145,11 @@ def _check_study(left: Design, right: Design) -> None:
 
 
 def within(field: str, text: str, most: int) -> None:
-    """Raise where a text is longer than ``most`` characters."""
+    """Raise where a text is longer than ``most`` characters, or cannot be written."""
     if len(text) > most:
         raise DesignError(field, f"at most {most} characters", text[:120])
+    if not is_unicode(text):
+        raise DesignError(field, "is not valid Unicode text", ascii(text[:60]))
 
 
 def _side(field: str, design: Design, name: str) -> Compared:

@@ -290,7 +290,8 @@ class _Run:
         """Return the notes, then what ended the run."""
         problems = list(self.machine.state.notes)
         if self.trace is not None and self.trace.full:
-            problems.append(Problem("limit", "the trace is over its limit; later blocks have none"))
+            left_out = "later blocks have none" if self.traced else "no block has one"
+            problems.append(Problem("limit", f"the trace is over its limit; {left_out}"))
         if self.ended_by is not None:
             problems.append(self.ended_by)
         return tuple(problems)

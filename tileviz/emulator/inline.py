@@ -7,6 +7,7 @@ variables, which are ordinary local memory. Recursion cannot be expressed so, an
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tileviz.emulator.errors import LaunchError, TooLargeError, UnsupportedError
@@ -44,7 +45,10 @@ def flatten(module: Module, entry: str, *, max_instructions: int) -> Function:
     function = module.functions.get(entry)
     if function is None or not function.entry:
         kernels = ", ".join(module.kernels) or "none"
-        raise LaunchError(f"the module has no kernel {entry!r}; it has: {kernels}")
+        # A C++ compiler spells the types of the parameters into every other name.
+        spelt = any(re.match(rf"_Z\d+{entry}(?!\d)", name) for name in module.kernels)
+        hint = f'; declare {entry} extern "C"' if spelt else ""
+        raise LaunchError(f"the module has no kernel {entry!r}; it has: {kernels}{hint}")
     flat = _Expansion(module, function, max_instructions).result
     for index, instruction in enumerate(flat.instructions()):
         instruction.index = index

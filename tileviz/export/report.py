@@ -26,6 +26,7 @@ from tileviz.export.differences import FieldValues, field_values, line_marks
 from tileviz.export.links import MAX_LINK, page_url
 from tileviz.runners.words import gpu_lines, named_accesses, run_statement
 from tileviz.studies.design import Design, shown
+from tileviz.studies.documents import is_unicode
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import study_of
 from tileviz.studies.statement import Statement, TextTable
@@ -137,6 +138,8 @@ def html_report(
     """
     _check_text("title", title, MAX_TITLE)
     _check_text("note", note, MAX_NOTE)
+    for entry in reviewed:
+        _check_text("name", entry.name, MAX_TITLE)
     when = now or datetime.now(timezone.utc).astimezone()
     parts = [_Part.of(entry, f"d{number}", address) for number, entry in enumerate(reviewed)]
     plotly = _plotly() if any(part.figures for part in parts) else ""
@@ -162,7 +165,7 @@ def html_report(
 def _check_text(name: str, text: str, most: int) -> None:
     if len(text) > most:
         raise DesignError(name, f"at most {most} characters, not {len(text)}", shown(text))
-    if any("\ud800" <= char <= "\udfff" for char in text):
+    if not is_unicode(text):
         raise DesignError(name, "is not valid Unicode text", ascii(text[:60]))
 
 
