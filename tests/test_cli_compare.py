@@ -78,11 +78,13 @@ def test_both_run_and_their_counts_stand_beside_each_other(tmp_path: Path) -> No
     assert done.exit_code == 0
     measured = json.loads(done.output)["measured"]
     assert measured["verdict"]["sentence"] == (
-        "Measured. Right is better: 33 wavefronts against 64, 31 fewer (−48%)."
+        "Measured. Right is better: 1 wavefront against 32, 31 fewer (−97%)."
     )
     assert [measured[side]["verified"] for side in ("left", "right")] == [True, True]
     found = {row["name"]: (row["left"], row["right"]) for row in measured["numbers"]}
+    assert found["access"] == (32, 1)
     assert found["wavefronts"] == (64, 33)
+    assert [row["name"] for row in measured["numbers"] if row["decides"]] == ["verified", "access"]
     assert found["sectors"] == (132, 132)
     assert "tile[lane * 33]" in target.read_text(encoding="utf-8")
     text = CliRunner().invoke(app, ["compare", *PAIR, "--run", "--on", "emulator"]).output

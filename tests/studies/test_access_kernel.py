@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tileviz import api
 from tileviz.export.snippets import standalone_cu
+from tileviz.memory import judge
 from tileviz.runners import run_kernel
 from tileviz.studies.access.clock import ACCESSES, clock_kernel
 from tileviz.studies.access.kernel import kernel
@@ -168,3 +169,13 @@ def test_clock_kernels_make_256_accesses_of_each_kind(fields: dict[str, Any]) ->
 def test_what_cannot_be_timed_says_why(fields: dict[str, Any], reason: str) -> None:
     with pytest.raises(NotRunnable, match=reason):
         clock_kernel(planned(**fields))
+
+
+@pytest.mark.parametrize("found", PRESETS, ids=lambda found: found.name)
+def test_the_kernel_says_which_access_was_asked_about(found: Any) -> None:
+    decided = plan(found.design)
+    made = kernel(decided)
+    assert made.subject is not None
+    assert any(one is made.subject for one in made.predicted)
+    assert judge(made.subject).cost == decided.verdict.cost
+    assert made.subject.text in made.line(made.subject.line or 0)

@@ -292,7 +292,9 @@ def test_both_run_and_what_was_measured_stands_side_by_side(open_page: Opened, n
     assert words.count("Output correct") == 2
     assert "registers a thread" in words
     if number == 0:
-        assert "Measured. “33 columns” is better: 33 wavefronts against 64" in words
+        assert "Measured. “33 columns” is better: 1 wavefront against 32, 31 fewer (−97%)." in words
+        assert "The kernels, which also fill and show memory, take 64 and 33 wavefronts" in words
+        assert words.index("The access alone, in wavefronts") < words.index("what fills and shows")
         assert "ld.shared10tile[lane * 32]32110tile[lane * 33]11" in words
     if number == 1:
         assert "ran instead" in words

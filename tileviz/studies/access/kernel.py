@@ -56,6 +56,7 @@ def kernel(plan: AccessPlan) -> Kernel:
     builder = _Builder(plan)
     builder.check()
     rendered = builder.render()
+    predicted, subject = builder.predicted(rendered)
     return Kernel(
         source=rendered.source,
         entry="access",
@@ -66,7 +67,8 @@ def kernel(plan: AccessPlan) -> Kernel:
         reference=builder.reference(),
         host_reference=builder.reference_text("copies_reference.cpp.jinja"),
         numpy_reference=builder.reference_text("copies_reference.py.jinja"),
-        predicted=builder.predicted(rendered),
+        predicted=predicted,
+        subject=subject,
     )
 
 
@@ -309,8 +311,8 @@ class _Builder:
             adds=TYPES[width][1] if self.op == "atom" else "",
         ).source
 
-    def predicted(self, rendered: Rendered) -> tuple[Accesses, ...]:
-        """Evaluate every printed access, in program order."""
+    def predicted(self, rendered: Rendered) -> tuple[tuple[Accesses, ...], Accesses]:
+        """Evaluate every printed access, in program order; and say which is the one in question."""
         units = self.index.evaluate()
         found = []
         if self.shared:
@@ -324,7 +326,8 @@ class _Builder:
             found.append(self._one(units, "global", self.op, "src", rendered.lines["access"]))
         line = rendered.lines["access"]
         memory = "tile" if self.shared else ("src" if self.op == "ld" else "dst")
-        found.append(self._one(units, self.plan.design.space, self.op, memory, line))
+        subject = self._one(units, self.plan.design.space, self.op, memory, line)
+        found.append(subject)
         if self.matrices:
             words = np.arange(LANES * self.matrices).reshape(-1, LANES) * 4
             show = rendered.lines["show"]
@@ -341,7 +344,7 @@ class _Builder:
             )
         if self.shared:
             found += self._swept(rendered, "empty", "dst", "st", "ld", not self.reads)
-        return tuple(found)
+        return tuple(found), subject
 
     def _one(
         self, units: NDArray[np.int64], space: str, op: str, buffer: str, line: int

@@ -8,14 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
 from tileviz.export.snippets import standalone_cu
 from tileviz.layouts import ComposeLayout
-from tileviz.memory import Accesses
 from tileviz.studies.access import derive, explain
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.kernel import kernel
@@ -150,24 +146,8 @@ def code_of(design: AccessDesign) -> Code:
     except NotRunnable as error:
         return Code("", reason=str(error))
     standalone = standalone_cu(made)
-    line = _own_line(plan_of(design).accesses, made)
+    line = None if made.subject is None else made.subject.line
     return Code(made.source, standalone, line, "" if line is None else made.line(line))
-
-
-def _own_line(wanted: Accesses, made: Kernel) -> int | None:
-    """Return the line that executes the access itself; what fills or shows memory is not meant."""
-    key = (wanted.space, wanted.op, wanted.bytes)
-    same = [one for one in made.predicted if (one.space, one.op, one.bytes) == key]
-    steps = _steps(wanted)
-    own = [one for one in same if one.executions == 1 and np.array_equal(_steps(one), steps)]
-    # A loop that fills the memory may look the same; it comes before.
-    return own[-1].line if own else None
-
-
-def _steps(accesses: Accesses) -> NDArray[np.int64]:
-    """Return how far active lanes are apart, and who they are."""
-    lanes = np.flatnonzero(accesses.active[0])
-    return np.concatenate([lanes, np.diff(accesses.addresses[0, lanes])])
 
 
 def shown_design(design: AccessDesign, access: int, number: int) -> AccessDesign:

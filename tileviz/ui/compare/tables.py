@@ -201,12 +201,11 @@ def accesses(left: Measured, right: Measured, names: tuple[str, str]) -> str:
         '<th class="num group">line</th><th>access</th><th class="num">cost</th>'
         '<th class="num">ideal</th>'
     )
-    body, space = [], ""
+    body, before, asked = [], "", pairs[0].subject
     for pair in pairs:
-        row = pair.left or pair.right
-        if row is not None and row.space != space:
-            space = row.space
-            head = f"{space.capitalize()} memory, in {_UNITS.get(space, 'accesses')}"
+        head = _heading(pair, asked)
+        if head != before:
+            before = head
             body.append(f'<tr class="quiet subhead"><td colspan="9">{html.text(head)}</td></tr>')
         body.append(_access_pair(pair))
     return (
@@ -214,6 +213,17 @@ def accesses(left: Measured, right: Measured, names: tuple[str, str]) -> str:
         f"<thead><tr><th></th>{groups}</tr><tr><th>op</th>{one}{one}</tr></thead>"
         f"<tbody>{''.join(body)}</tbody></table></div>"
     )
+
+
+def _heading(pair: AccessPair, asked: bool) -> str:
+    """Return what a pair stands under; ``asked`` where one access was asked about."""
+    row = pair.left or pair.right
+    space = "" if row is None else row.space
+    unit = _UNITS.get(space, "accesses")
+    if pair.subject:
+        return f"The access alone, in {unit}"
+    rest = ", what fills and shows it" if asked else ""
+    return f"{space.capitalize()} memory{rest}, in {unit}"
 
 
 def _access_pair(pair: AccessPair) -> str:
