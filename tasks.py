@@ -1,4 +1,5 @@
-"""Commands with nothing but Python: ``python3 -m tasks app``, ``test``, ``gpu-test`` or ``bench``.
+"""Commands with nothing but Python: ``python3 -m tasks app``, ``test``, ``gpu-test``,
+``bench`` or ``pictures``.
 
 Sets up everything it needs first. Kept to old syntax: an old Python must say what is missing.
 """
@@ -148,12 +149,18 @@ def bench():
     return run("benchmarks", *sys.argv[2:])
 
 
+def pictures():
+    """Copy the README's pictures from the screenshots of the last test run."""
+    set_up("requirements.txt")
+    return subprocess.run([venv_python(), "docs/pictures.py"], cwd=str(ROOT)).returncode
+
+
 def main():
     """Run the task that the command line names."""
-    tasks = {"app": app, "test": test, "gpu-test": gpu_test, "bench": bench}
+    tasks = {"app": app, "test": test, "gpu-test": gpu_test, "bench": bench, "pictures": pictures}
     name = sys.argv[1] if len(sys.argv) > 1 else ""
     if name not in tasks:
-        stop("python3 -m tasks app, test, gpu-test or bench")
+        stop("python3 -m tasks app, test, gpu-test, bench or pictures")
     try:
         sys.exit(tasks[name]())
     except KeyboardInterrupt:
