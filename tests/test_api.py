@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import tileviz as tv
@@ -15,6 +17,33 @@ def test_a_large_schedule_runs_as_the_same_grid_of_small_tiles() -> None:
     assert run.verified
     assert "too large for the emulator" in run.note
     assert '"tile": [8, 8, 8]' in run.note
+
+
+DOCUMENT = {"study": "access", "layout": "S[(32, 32):(32, 1)]", "pattern": "column"}
+
+
+def test_every_call_takes_a_document_as_it_takes_a_design() -> None:
+    assert tv.plan(DOCUMENT).to_json() == tv.plan(tv.design(DOCUMENT)).to_json()
+    assert tv.explain(DOCUMENT).find("wavefronts")
+    assert tv.kernel(DOCUMENT).source == tv.program(DOCUMENT).source
+    planned, run = tv.run(DOCUMENT, on="emulator")
+    assert planned.design == tv.design(DOCUMENT) and run.verified
+    assert not tv.check(DOCUMENT, {"max_excess": 0}).passed
+    assert tv.compare(DOCUMENT, {**DOCUMENT, "layout": "S[(32, 32):(33, 1)]"}).better == "right"
+    with pytest.raises(tv.DesignError, match="has no bandwidth table"):
+        tv.bandwidth(DOCUMENT)
+
+
+@pytest.mark.parametrize("given", ["permute-demo", None, 3, [DOCUMENT]])
+def test_what_is_no_design_is_one_clear_line(given: Any) -> None:
+    calls: list[Any] = [tv.plan, tv.explain, tv.kernel, tv.program, tv.run, tv.bandwidth]
+    calls += [lambda of: tv.check(of, {"max_excess": 0}), lambda of: tv.compare(of, of)]
+    for call in calls:
+        with pytest.raises(tv.DesignError, match="a design or its document") as error:
+            call(given)
+        assert "design" in error.value.field and "\n" not in str(error.value)
+    with pytest.raises(tv.DesignError, match=r"right\.study"):
+        tv.compare(DOCUMENT, {"study": "weave"})
 
 
 def test_a_small_design_runs_as_it_is() -> None:

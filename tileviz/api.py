@@ -1,4 +1,7 @@
-"""The whole engine, one call each: what the pages, the shell and the links use too."""
+"""The whole engine, one call each: what the pages, the shell and the links use too.
+
+Each call takes a design of ``design``, or its document: a mapping that becomes one here.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,11 @@ import json
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
-from tileviz.studies.registry import STUDIES, assets, make_design, study_of
+from tileviz.studies.registry import STUDIES, as_design, assets, make_design, study_of
 
 if TYPE_CHECKING:
     from tileviz.cuda.kernel import Kernel
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from tileviz.studies.derivation import Numbers
 
 On = Literal["auto", "emulator", "gpu"]
+# A design, or the document of one.
+Given: TypeAlias = "Design | Mapping[str, Any]"
 
 
 def design(document: Mapping[str, Any] | None = None, **fields: Any) -> Design:
@@ -38,24 +43,33 @@ def design(document: Mapping[str, Any] | None = None, **fields: Any) -> Design:
     return make_design({**(document or {}), **fields})
 
 
-def plan(of: Design) -> Any:
+def plan(of: Given) -> Any:
     """Return the plan of a design: what is decided, why, and what it costs.
+
+    Args:
+        of: The design, or its document.
+
+    Raises:
+        DesignError: The document is not a design, or has a fault that only its plan finds.
 
     Example:
         >>> plan(design(study="access", bytes=4, addresses=[0, 128])).verdict.wavefronts
         2
+        >>> plan({"study": "access", "bytes": 4, "addresses": [0, 128]}).verdict.wavefronts
+        2
     """
+    of = as_design(of)
     return study_of(of).plan(of)
 
 
-def explain(of: Design | Run) -> Numbers:
+def explain(of: Given | Run) -> Numbers:
     """Return every number of a design's plan, or of a run, each with its arithmetic.
 
     Args:
-        of: A design, or a run of ``run``.
+        of: A design, its document, or a run of ``run``.
 
     Raises:
-        DesignError: The design has a fault that only its plan finds.
+        DesignError: It is none of these, or the design has a fault that only its plan finds.
 
     Example:
         >>> both = explain(design(study="access", bytes=4, addresses=[0, 128])).find("wavefronts")
@@ -72,26 +86,30 @@ def explain(of: Design | Run) -> Numbers:
         as many passes as its busiest bank is asked for distinct words; passes of the groups add
         up. (measured on sm_80, 86, 89, 110, 120 and 121)
     """
-    if not isinstance(of, Design):
+    if not isinstance(of, (Design, Mapping)):
         from tileviz.runners.derive import numbers as of_run
+        from tileviz.runners.results import Run
 
-        return of_run(of)
+        if isinstance(of, Run):
+            return of_run(of)
+    of = as_design(of)
     derive, planned = study_of(of).derive, plan(of)
     found: Numbers = derive.numbers(planned)
     return found + derive.further(planned) if hasattr(derive, "further") else found
 
 
-def kernel(of: Design) -> Kernel:
+def kernel(of: Given) -> Kernel:
     """Return the kernel of a design: CUDA text, launch, buffers and predicted accesses.
 
     Raises:
         DesignError: The study generates no CUDA.
         NotRunnable: The design has no kernel; the message says why.
     """
+    of = as_design(of)
     return _kernel(of, plan(of))
 
 
-def program(of: Design) -> Kernel:
+def program(of: Given) -> Kernel:
     """Return the kernel of a whole design, for a program that is run elsewhere.
 
     A run here may take only the beginning of a very large output; a program takes all of it.
@@ -104,16 +122,17 @@ def program(of: Design) -> Kernel:
         >>> program(design(study="access", bytes=4, addresses=[0, 128])).entry
         'access'
     """
+    of = as_design(of)
     _runnable(of)
     generated: Kernel = study_of(of).whole(plan(of))
     return generated
 
 
-def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
+def run(of: Given, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
     """Plan a design, generate its CUDA, run that text and verify every element.
 
     Args:
-        of: The design.
+        of: The design, or its document.
         on: ``emulator``, ``gpu``, or ``auto`` for the GPU where there is one.
         seed: Seed of the inputs.
 
@@ -130,6 +149,7 @@ def run(of: Design, on: On = "auto", seed: int = 0) -> tuple[Any, Run]:
     """
     from tileviz.runners.store import HistoryWarning, keep
 
+    of = as_design(of)
     planned = plan(of)
     done = _done(of, planned, on, seed)
     unkept = keep(of, done, seed=seed, plan=planned)
@@ -150,12 +170,12 @@ def _done(of: Design, planned: Any, on: On, seed: int) -> Run:
 
 
 def bandwidth(
-    of: Design, on: On = "auto", seed: int = 0, say: Callable[[str], None] = lambda stage: None
+    of: Given, on: On = "auto", seed: int = 0, say: Callable[[str], None] = lambda stage: None
 ) -> Bandwidth:
     """Return the bandwidths of broadcast kernels: published, recorded, and measured now on a GPU.
 
     Args:
-        of: A broadcast design; the one that is measured.
+        of: A broadcast design, or its document; the one that is measured.
         on: ``auto`` measures where there is a GPU, ``gpu`` insists.
         seed: Seed of the inputs.
         say: Called with what is being done now.
@@ -175,6 +195,7 @@ def bandwidth(
     from tileviz.runners.bandwidth import find_bandwidth
     from tileviz.studies.broadcast.design import BroadcastDesign
 
+    of = as_design(of)
     if not isinstance(of, BroadcastDesign):
         raise DesignError("study", "has no bandwidth table; the study broadcast has", of.study)
     return find_bandwidth(of, assets() / "runs", on=on, seed=seed, say=say)

@@ -16,7 +16,7 @@ from tileviz.runners import Run
 from tileviz.runners.compare import AccessRow, Totals, compare
 from tileviz.studies.design import Design, shown
 from tileviz.studies.errors import NotRunnable
-from tileviz.studies.registry import study_of
+from tileviz.studies.registry import as_design, study_of
 
 ARCH = "sm_80"
 MAX_LINES = 12
@@ -121,10 +121,12 @@ class Check:
     Attributes:
         design: The design.
         budgets: One a budget; a run adds ``problems``, which must be none.
+        notes: What no budget asks for and a person should know, in sentences.
     """
 
     design: Design
     budgets: tuple[Verdict, ...]
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -137,11 +139,12 @@ class Check:
             "passed": self.passed,
             "study": self.design.study,
             "budgets": [verdict.to_json() for verdict in self.budgets],
+            "notes": list(self.notes),
         }
 
 
 def check(
-    design: Design,
+    design: Design | Mapping[str, Any],
     budgets: Mapping[str, Any] | Sequence[Budget],
     *,
     run: bool = False,
@@ -152,7 +155,7 @@ def check(
     """Check a design against budgets, by prediction where that suffices.
 
     Args:
-        design: The design.
+        design: The design, or its document.
         budgets: Names and limits, see `read_budgets`, or budgets.
         run: Whether to run the kernel and count its accesses instead of predicting them. A
             user's own kernel, of which nothing is predicted, is run when a budget asks for it.
@@ -161,8 +164,8 @@ def check(
         arch: The architecture whose registers and spills are limited.
 
     Raises:
-        DesignError: The design does not have such a budget; names those it has. Or the budget
-            needs a run or a compiler that there is not.
+        DesignError: It is no design, or it does not have such a budget; names those it has. Or the
+            budget needs a run or a compiler that there is not.
 
     Example:
         >>> column = api.design(study="access", layout="S[(32, 32):(32, 1)]", pattern="column")
@@ -172,13 +175,14 @@ def check(
     """
     if not _ARCH.fullmatch(arch):
         raise DesignError("arch", "must be one such as sm_80 or sm_90a", shown(arch))
+    design = as_design(design)
     given = read_budgets(budgets) if isinstance(budgets, Mapping) else budgets
     chosen = budgets_for(design, given)
     work = _Work(design, run, on, seed, arch, {budget.measure.source for budget in chosen})
     verdicts = [work.verdict(budget) for budget in chosen]
     if work.done is not None:
         verdicts.append(_problems(work.done))
-    return Check(design, tuple(verdicts))
+    return Check(design, tuple(verdicts), work.notes)
 
 
 class _Work:
@@ -205,6 +209,12 @@ class _Work:
                 self._compile()
         except NotRunnable as error:
             self._note = self._no_resources = str(error)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the plan warns of, whatever its budgets are."""
+        overlap = getattr(self._plan, "overlap", None)
+        return () if overlap is None else (overlap.sentence, overlap.loss)
 
     def verdict(self, budget: Budget) -> Verdict:
         """Return the value that stands against a budget."""

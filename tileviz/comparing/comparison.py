@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from tileviz.comparing.registry import NUMBERS, StudyNumbers
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
 from tileviz.studies.documents import is_unicode
-from tileviz.studies.registry import study_of
+from tileviz.studies.registry import as_design, study_of
 from tileviz.studies.statement import State, Statement
 
 MAX_NAME = 80
@@ -89,20 +89,25 @@ class Comparison:
 
 
 def compare(
-    left: Design, right: Design, *, left_name: str = "", right_name: str = "", note: str = ""
+    left: Design | Mapping[str, Any],
+    right: Design | Mapping[str, Any],
+    *,
+    left_name: str = "",
+    right_name: str = "",
+    note: str = "",
 ) -> Comparison:
     """Compare two designs of one study: what differs, which is better, and by how much.
 
     Args:
-        left: One design.
+        left: One design, or its document.
         right: The other, of the same study.
         left_name: What the left one is called, at most 80 characters; likewise ``right_name``.
         right_name: What the right one is called.
         note: What is worth saying about both, at most 2,000 characters.
 
     Raises:
-        DesignError: They are of different studies, a design cannot be planned, or a text is too
-            long.
+        DesignError: They are of different studies, one is no design or cannot be planned, or a
+            text is too long.
 
     Example:
         >>> from tileviz.studies.registry import preset
@@ -111,6 +116,7 @@ def compare(
         >>> compare(plain, padded).statement.sentence
         'Right is better: 1 wavefront against 32, 31 fewer (−97%).'
     """
+    left, right = _given("left", left), _given("right", right)
     _check_study(left, right)
     one, two = _side("left", left, left_name), _side("right", right, right_name)
     return compare_planned(one, two, note)
@@ -150,6 +156,13 @@ def within(field: str, text: str, most: int) -> None:
         raise DesignError(field, f"at most {most} characters", text[:120])
     if not is_unicode(text):
         raise DesignError(field, "is not valid Unicode text", ascii(text[:60]))
+
+
+def _given(field: str, given: Design | Mapping[str, Any]) -> Design:
+    try:
+        return as_design(given)
+    except DesignError as error:
+        raise error.within(field) from None
 
 
 def _side(field: str, design: Design, name: str) -> Compared:

@@ -125,6 +125,28 @@ def make_design(document: Mapping[str, Any]) -> Design:
     return validated(STUDIES[name].model, document)
 
 
+def as_design(given: object) -> Design:
+    """Return a design as it is, and a document as the design that it describes.
+
+    Raises:
+        DesignError: It is neither, or the document is not a design.
+
+    Example:
+        >>> as_design({"study": "layout", "layout": "S[32:1]"}).study
+        'layout'
+        >>> as_design("permute-demo")
+        Traceback (most recent call last):
+        ...
+        tileviz.errors.DesignError: design: a design or its document (a mapping) is expected
+    """
+    if isinstance(given, Design):
+        return given
+    if isinstance(given, Mapping):
+        return make_design(given)
+    message = "a design or its document (a mapping) is expected"
+    raise DesignError("design", message, shown(given))
+
+
 @dataclass(frozen=True)
 class Preset:
     """A named design worth opening.
