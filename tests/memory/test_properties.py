@@ -6,7 +6,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileviz.memory import Accesses, bank_load, global_sectors, judge, shared_wavefronts
+from tileviz.memory import (
+    Accesses,
+    bank_load,
+    global_sectors,
+    judge,
+    shared_evidence,
+    shared_wavefronts,
+    weakest,
+)
 
 Lanes = list[int | None]
 
@@ -110,3 +118,13 @@ def test_busiest_bank_load_is_n_way(drawn: tuple[list[Lanes], str, int]) -> None
     rows, op, width = drawn
     accesses = pack(rows, op, width, "shared")
     assert bank_load(accesses).max(axis=1).tolist() == (shared_wavefronts(accesses).n_way.tolist())
+
+
+def test_two_rules_together_are_known_no_better_than_the_less_known() -> None:
+    load, store = shared_evidence("ld", 4), shared_evidence("st", 4)
+    both = weakest(load, store)
+    assert set(both.archs) == {110, 120, 121} and both.source.startswith("measured on sm_110")
+    assert weakest(load, load) is load
+    assert weakest(load, shared_evidence("st", 1)).confidence == "derived"
+    # Measured where nothing is common: both are told.
+    assert weakest(shared_evidence("ld", 16, merged=True), store).source.count("sm_") > 1

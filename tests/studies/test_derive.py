@@ -64,6 +64,16 @@ FURTHER: dict[str, dict[str, Any]] = {
         "src": {"layout": "S[(16, 32):(32, 1)] + 64", "region": [[4, 8], [0, 32]]},
         "dst": {"layout": "Swizzle(0, 5, 5) o S[(4, 32):(32, 1)]"},
     },
+    "permute-overlapping": {
+        "study": "permute", "stages": {"count": 2},
+        "src": {"layout": "S[(2, 1, 4, 32):(128, 128, 32, 1)]"},
+        "dst": {"layout": "S[(2, 1, 4, 32):(128, 128, 33, 1)]"},
+    },
+    "permute-read-late": {
+        "study": "permute", "stages": {"count": 2}, "in_place": True,
+        "src": {"layout": "S[(2, 4, 32):(128, 32, 1)]"},
+        "dst": {"layout": "S[(2, 4, 32):(-128, 1, 4)] + 128"},
+    },
     "permute-odd": {
         "study": "permute",
         "src": {"layout": "S[(5, 9):(9, 1)]"}, "dst": {"layout": "S[(5, 9):(1, 5)]"},

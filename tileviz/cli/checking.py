@@ -247,15 +247,17 @@ def _document(checked: Sequence[Checked]) -> dict[str, Any]:
     """Return the ``check`` object: the budgets of every design, each with its design's name."""
     budgets: list[dict[str, Any]] = []
     errors: list[dict[str, Any]] = []
+    notes: list[dict[str, str]] = []
     for one in checked:
         if isinstance(one.outcome, DesignError):
             errors.append({"design": one.label, **one.outcome.to_json()})
             continue
         study = one.outcome.design.study
+        notes += [{"design": one.label, "note": note} for note in one.outcome.notes]
         for verdict in one.outcome.budgets:
             budgets.append({"design": one.label, "study": study, **verdict.to_json()})
     passed = all(one.passed for one in checked)
-    return {"passed": passed, "budgets": budgets, "errors": errors}
+    return {"passed": passed, "budgets": budgets, "notes": notes, "errors": errors}
 
 
 def _print(checked: Sequence[Checked]) -> None:
@@ -276,5 +278,7 @@ def _print(checked: Sequence[Checked]) -> None:
             if not verdict.passed:
                 for line in verdict.lines:
                     out.print(plain(f"    {line.words}"))
+        for note in one.outcome.notes:
+            out.print(Text(visible(f"▲ {one.label}: {note}"), style="yellow"))
     good = sum(one.passed for one in checked)
     out.print(Text(f"{good} of {len(checked)} designs keep to their budgets", style="bold"))

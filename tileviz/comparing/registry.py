@@ -45,6 +45,8 @@ def _permute(left: Any, right: Any, same_work: bool) -> list[Measure]:
     return [
         Measure("schedule", "has a schedule", lambda p: p.chosen is not None, "yes", "higher", True,
                 words=("has a schedule", "has none")),
+        Measure("overwritten", "elements lost to overlapping stages", _overwritten,
+                better="lower", decides=True, unit=("element lost", "elements lost")),
         Measure("total", f"both phases, {unit[1]}", _total("cost"), better=fewer,
                 decides=same_work, unit=unit),
         Measure("per_ideal", "times the ideal", _per_ideal, "times", "lower", not same_work,
@@ -62,6 +64,13 @@ def _permute(left: Any, right: Any, same_work: bool) -> list[Measure]:
                 "text"),
         Measure("reference", "reference", _reference, "text", aside=True),
     ]  # fmt: skip
+
+
+def _overwritten(plan: Any) -> Value:
+    """Return how many elements overlapping stages lose; None where there is one stage."""
+    if plan.design.stage_count == 1:
+        return None
+    return 0 if plan.overlap is None else int(plan.overlap.count)
 
 
 def _phase(name: str) -> Callable[[Any], Value]:

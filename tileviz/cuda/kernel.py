@@ -74,8 +74,8 @@ class Kernel:
             too large to predict whole; None where ``predicted`` speaks of all blocks.
         part: What part of a design it handles, such as ``runs the first 1 of 2 elements``; "" for
             all of it.
-        caution: What a correct result does not tell, as a sentence: stages that overwrite each other;
-            "" for nothing.
+        caution: What a correct result does not tell, as a sentence, such as that stages overwrite
+            each other; "" for nothing.
         tolerance: Largest allowed relative error of floating outputs; 0 means bit-exact.
     """
 

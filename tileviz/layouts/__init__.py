@@ -20,7 +20,7 @@ from tileviz.layouts.cute_conversions import (
     tile_of_cute,
     tile_of_thread_values,
 )
-from tileviz.layouts.injectivity import Collision, injectivity_collision
+from tileviz.layouts.injectivity import Collision, first_repeat, injectivity_collision
 from tileviz.layouts.notation import format_layout, parse_layout
 from tileviz.layouts.swizzle import ComposeLayout, Swizzle
 from tileviz.layouts.tile_layout import Iter, TileLayout, identity, row_major
@@ -54,6 +54,7 @@ __all__ = [
     "canonicalize",
     "cute_of_tile",
     "direct_sum",
+    "first_repeat",
     "format_layout",
     "group",
     "group_many",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +59,7 @@ def _ranked(values: IntArray) -> tuple[IntArray, int]:
     return ranks, int(ranks.max()) + 1
 
 
-def _keys(table: dict[str, IntArray]) -> IntArray:
+def _keys(table: Mapping[str, IntArray]) -> IntArray:
     """Return one whole number an element, equal where the addresses on all axes are."""
     columns = list(table.values())
     keys, room = np.zeros_like(columns[0]), 1
@@ -86,6 +86,24 @@ def _first_with_key(keys: IntArray) -> IntArray:
         return np.asarray(marks[keys], dtype=np.int64)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return np.asarray(first[inverse.reshape(-1)], dtype=np.int64)
+
+
+def first_repeat(addresses: IntArray) -> tuple[int, int] | None:
+    """Return the places of the first address met again: where it was before, and where it is again.
+
+    Args:
+        addresses: At least one, int64 ``[element]``.
+
+    Example:
+        >>> first_repeat(np.array([5, -9, 7, -9, 5]))
+        (1, 3)
+        >>> first_repeat(np.array([5, -9])) is None
+        True
+    """
+    first = _first_with_key(_keys({"m": addresses}))
+    again = first != np.arange(addresses.size)
+    second = int(again.argmax())
+    return (int(first[second]), second) if again[second] else None
 
 
 def injectivity_collision(
@@ -121,13 +139,8 @@ def injectivity_collision(
     tile = layout.tile if isinstance(layout, ComposeLayout) else layout
     if size < 2 or _spreads(tile):
         return None
-    keys = _keys(tile.table())
-    first = _first_with_key(keys)
-    repeated = first != np.arange(size)
-    second = int(repeated.argmax())
-    if not repeated[second]:
-        return None
-    return _pair(layout, shape, int(first[second]), second)
+    pair = first_repeat(_keys(tile.table()))
+    return None if pair is None else _pair(layout, shape, *pair)
 
 
 def _pair(

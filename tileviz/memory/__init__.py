@@ -9,7 +9,13 @@ from tileviz.memory.banks import (
     group_lanes,
     shared_wavefronts,
 )
-from tileviz.memory.evidence import Confidence, Evidence, global_evidence, shared_evidence
+from tileviz.memory.evidence import (
+    Confidence,
+    Evidence,
+    global_evidence,
+    shared_evidence,
+    weakest,
+)
 from tileviz.memory.sectors import LINE_BYTES, SECTOR_BYTES, SectorVerdict, global_sectors
 from tileviz.memory.verdict import Verdict, judge
 
@@ -33,4 +39,5 @@ __all__ = [
     "judge",
     "shared_evidence",
     "shared_wavefronts",
+    "weakest",
 ]

@@ -16,20 +16,31 @@ class Evidence:
         confidence: ``measured`` (a counter or clock printed by a public source), ``documented``
             (vendor text), ``derived`` (ours), ``assumed`` (by analogy) or ``unknown``.
         source: Where it was seen, in words.
+        archs: The architectures it was measured on, where that is all there is to say.
     """
 
     confidence: Confidence
     source: str
+    archs: tuple[int, ...] = ()
 
 
-_WIDE_LOAD = Evidence("measured", "measured on sm_80, sm_86, sm_120 and sm_121")
+_ORDER: tuple[Confidence, ...] = ("measured", "documented", "derived", "assumed", "unknown")
+
+
+def _measured(*archs: int) -> Evidence:
+    """Return the standing of a rule that was measured on some architectures."""
+    *head, last = (f"{arch}" if at else f"sm_{arch}" for at, arch in enumerate(archs))
+    listed = f"{', '.join(head)} and {last}" if head else last
+    return Evidence("measured", f"measured on {listed}", archs)
+
+
 _RULES: dict[tuple[str, bool], Evidence] = {
-    ("ld", False): Evidence("measured", "measured on sm_80, 86, 89, 110, 120 and 121"),
-    ("ld", True): _WIDE_LOAD,
-    ("st", False): Evidence("measured", "measured on sm_110, sm_120 and sm_121"),
-    ("st", True): Evidence("measured", "measured on sm_120"),
-    ("ldgsts.ca", False): Evidence("measured", "measured on sm_120"),
-    ("ldgsts.ca", True): Evidence("measured", "measured on sm_120"),
+    ("ld", False): _measured(80, 86, 89, 110, 120, 121),
+    ("ld", True): _measured(80, 86, 120, 121),
+    ("st", False): _measured(110, 120, 121),
+    ("st", True): _measured(120),
+    ("ldgsts.ca", False): _measured(120),
+    ("ldgsts.ca", True): _measured(120),
     ("atom", False): Evidence("assumed", "no measurement found; store rule, one pass a lane"),
     ("atom", True): Evidence("assumed", "no measurement found; store rule, one pass a lane"),
 }
@@ -38,7 +49,7 @@ _MERGED = Evidence("measured", "pair rule: stated for sm_70 and 75, measured on 
 _BYPASS = Evidence("unknown", "counters of the L1-bypassing copy read 0; same rule as .ca assumed")
 _LDMATRIX = Evidence("measured", "measured on sm_120 for .x4; documented for the rest")
 _STMATRIX = Evidence("assumed", "no counter found; taken to be as ldmatrix")
-_SECTORS = Evidence("measured", "measured on sm_86, sm_110, sm_120 and sm_121")
+_SECTORS = _measured(86, 110, 120, 121)
 
 
 def shared_evidence(op: str, bytes: int, merged: bool = False) -> Evidence:
@@ -59,6 +70,27 @@ def shared_evidence(op: str, bytes: int, merged: bool = False) -> Evidence:
     if bytes < 4 and op in ("ld", "st"):
         return _SUB_WORD
     return _RULES[op, bytes > 4]
+
+
+def weakest(*rules: Evidence) -> Evidence:
+    """Return how well several rules are known together: no better than the least known of them.
+
+    Args:
+        rules: At least one. Of rules that were measured, what they were all measured on counts.
+
+    Example:
+        >>> weakest(shared_evidence("ld", 4), shared_evidence("st", 4)).source
+        'measured on sm_110, 120 and 121'
+        >>> weakest(shared_evidence("ld", 4), shared_evidence("atom", 4)).confidence
+        'assumed'
+    """
+    lowest = max((rule.confidence for rule in rules), key=_ORDER.index)
+    weak = tuple(dict.fromkeys(rule for rule in rules if rule.confidence == lowest))
+    if len(weak) > 1 and all(rule.archs for rule in weak):
+        common = tuple(a for a in weak[0].archs if all(a in rule.archs for rule in weak))
+        if common:
+            return _measured(*common)
+    return weak[0] if len(weak) == 1 else Evidence(lowest, "; ".join(r.source for r in weak))
 
 
 def global_evidence() -> Evidence:

@@ -62,7 +62,8 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
     counted_in = traced_words(run)
     facts = " ".join(filter(None, [facts, f"Counted in {counted_in}." if counted_in else ""]))
     correct = run.get("part") or f"{total:,} of {total:,} elements"
-    return Statement(state, f"Output correct, {correct}.", facts)
+    found = "equals the reference" if caution else "correct"
+    return Statement(state, f"Output {found}, {correct}.", facts)
 
 
 def traced_words(run: Mapping[str, Any]) -> str:

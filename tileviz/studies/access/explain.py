@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tileviz.memory import weakest
 from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.plan import AccessPlan
 from tileviz.studies.access.search import SearchResult
@@ -22,6 +23,9 @@ def verdict(plan: AccessPlan | SearchResult) -> Statement:
     judged = plan.verdict
     state: State = "attention" if judged.excess else "ok"
     facts = f"Rule {judged.evidence.source}."
+    every = weakest(judged.evidence, *(other.verdict.evidence for other in plan.also))
+    if every.source != judged.evidence.source:
+        facts += f" Of all {1 + len(plan.also)} accesses: {every.source}."
     if judged.wavefronts is None:
         sectors, lines = counted(judged.sectors or 0, "sector"), counted(judged.lines or 0, "line")
         return Statement(state, f"{sectors} in {lines}, ideal {judged.ideal}.", facts)
@@ -52,10 +56,16 @@ def tables(plan: AccessPlan | SearchResult) -> tuple[TextTable, ...]:
         found.append(TextTable("groups of lanes", ("group", "passes"), rows))
     if plan.also:
         others = tuple(
-            (other.phase.name, str(other.verdict.cost), str(other.verdict.ideal))
+            (
+                other.phase.name,
+                str(other.verdict.cost),
+                str(other.verdict.ideal),
+                other.verdict.evidence.source,
+            )
             for other in plan.also
         )
-        found.append(TextTable("the same layout also serves", ("access", "cost", "ideal"), others))
+        heads = ("access", "cost", "ideal", "rule")
+        found.append(TextTable("the same layout also serves", heads, others))
     return tuple(found)
 
 

@@ -23,6 +23,7 @@ from tileviz.studies.permute.alternatives import alternatives
 from tileviz.studies.permute.lane_steps import PhaseName, lane_families
 from tileviz.studies.permute.moves import move_of
 from tileviz.studies.permute.ours import Items
+from tileviz.studies.permute.overlap_steps import overlap_numbers
 from tileviz.studies.permute.plan import Ours, OwnSchedule, PermutePlan, Phase, Schedule
 from tileviz.studies.permute.reference import REASONS
 
@@ -52,6 +53,7 @@ def numbers(plan: PermutePlan) -> Numbers:
         )
         found += _schedule(f"schedules.{at}", _EVERY_K, schedule.label, schedule)
     found += _reference(plan)
+    found += overlap_numbers(plan)
     for at, way in enumerate(alternatives(plan)):
         found += alternative_numbers(plan, at, way)
     return Numbers(tuple(found), _families(plan))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tileviz.studies.permute.alternatives import Alternative, alternatives
+from tileviz.studies.permute.overlap import Overlap
 from tileviz.studies.permute.plan import PermutePlan, Schedule
 from tileviz.studies.permute.reasons import BitRow, cell_bits, formulas, sentence, unit, why
 from tileviz.studies.permute.reference import REASONS
@@ -78,6 +79,16 @@ def verdict(plan: PermutePlan) -> Statement:
         >>> verdict(other).sentence
         'The reference declines; our schedule is conflict-free with 4 + 4 wavefronts.'
     """
+    found, overlap = _of_a_stage(plan), plan.overlap
+    if overlap is None or plan.chosen is None:
+        return found
+    alone = found.sentence[:1].lower() + found.sentence[1:].replace(": ", ", ", 1)
+    facts = f"{overlap.loss} A stage by itself: {alone}"
+    return Statement("attention", overlap.sentence, facts)
+
+
+def _of_a_stage(plan: PermutePlan) -> Statement:
+    """Return the verdict on a stage, whatever the others do."""
     chosen, reference, ours = plan.chosen, plan.reference, plan.ours
     step = f"Check {_step(reference.reason)} of 16 decides." if reference.reason else ""
     if chosen is None:
@@ -187,7 +198,7 @@ def _hardware_card(plan: PermutePlan) -> Card:
 
 
 def _rule(schedule: Schedule) -> str:
-    return f"Rule {schedule.read.evidence.source}"
+    return f"Rule {schedule.evidence.source}"
 
 
 def _ours_card(plan: PermutePlan) -> Card:
@@ -289,6 +300,8 @@ def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
     """Return the three answers and every k, for the terminal."""
     answers = tuple((card.who, card.outcome, card.evidence) for card in cards(plan))
     found = [TextTable("three answers", ("who", "outcome", "evidence"), answers)]
+    if plan.overlap is not None:
+        found.insert(0, _overlap_table(plan.overlap))
     rows = k_rows(plan)
     if rows:
         columns = ("k", f"read {unit(plan)}", f"write {unit(plan)}", "result")
@@ -311,6 +324,17 @@ def tables(plan: PermutePlan) -> tuple[TextTable, ...]:
         )
         found.append(TextTable("the classic ways, in wavefronts", heads, ways))
     return tuple(found)
+
+
+def _overlap_table(overlap: Overlap) -> TextTable:
+    early, late = overlap.stages
+    does = "writes" if overlap.kind == "write" else "reads"
+    rows = (
+        (f"stage {early} writes", str(overlap.first), str(overlap.address)),
+        (f"stage {late} {does}", str(overlap.second), str(overlap.address)),
+        ("lost in all", f"{overlap.count:,} of {overlap.total:,} elements", ""),
+    )
+    return TextTable("stages overlap", ("", "element", "address"), rows)
 
 
 def _step(token: str | None) -> int:

@@ -74,6 +74,7 @@ def kernel(plan: PermutePlan, k: Key | None = None) -> Kernel:
         host_reference=move.text("permute_reference.cpp.jinja"),
         numpy_reference=move.text("permute_reference.py.jinja"),
         predicted=builder.predicted(rendered),
+        caution="" if plan.overlap is None else f"{plan.overlap.sentence} {plan.overlap.loss}",
     )
 
 

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from tileviz.dtypes import dtype as dtype_of
 from tileviz.errors import DesignError
-from tileviz.layouts import ComposeLayout, LayoutError, TileLayout, region_addresses
+from tileviz.layouts import (
+    ComposeLayout,
+    LayoutError,
+    TileLayout,
+    first_repeat,
+    region_addresses,
+)
 from tileviz.memory import BANK_BYTES, LANES
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.reference import Alignment, Reference, element_offsets
@@ -185,18 +191,14 @@ def side_addresses(design: PermuteDesign, side: SideName, stage: int) -> Offsets
 
 def _check_one_to_one(design: PermuteDesign, side: SideName, stage: int, offsets: Offsets) -> None:
     """Refuse two elements in one place, and name them."""
-    order = np.argsort(offsets, kind="stable")
-    ordered = offsets[order]
-    again = np.flatnonzero(ordered[1:] == ordered[:-1])
-    if not again.size:
+    pair = first_repeat(offsets)
+    if pair is None:
         return
-    # Stable order: the first of a run comes first, so the earliest second is the one to name.
-    at = again[np.argmin(order[again + 1])]
     begin = [start for start, _ in design.region(side, stage)]
     shape = _extents(design, side, stage)
     first, second = (
-        tuple(int(i + b) for i, b in zip(np.unravel_index(int(e), shape), begin, strict=True))
-        for e in (order[at], order[at + 1])
+        tuple(int(i + b) for i, b in zip(np.unravel_index(e, shape), begin, strict=True))
+        for e in pair
     )
-    place = int(ordered[at])
+    place = int(offsets[pair[0]])
     raise NoSchedule(f"{first} and {second} share the {NAMES[side]} offset {place}")

@@ -22,6 +22,7 @@ from tileviz.memory import (
 from tileviz.studies.permute.design import PermuteDesign
 from tileviz.studies.permute.moves import Move, NoSchedule, aligned_offsets, move_of
 from tileviz.studies.permute.ours import own_schedule
+from tileviz.studies.permute.overlap import Overlap, stage_overlap
 from tileviz.studies.permute.reference import Reference, decide, xor_elements
 from tileviz.studies.permute.schedule import Ours, OwnSchedule, Phase, Schedule, XorSchedule
 
@@ -39,12 +40,14 @@ class PermutePlan:
         reference: The reference's decision for the first stage.
         schedules: The XOR schedule for every k. Where the reference rejects a move that has a
             schedule, the plain order alone, for comparison; where nothing has, empty.
+        overlap: Stages that are in each other's way, or None. The reference never looks.
     """
 
     design: PermuteDesign
     reference: Reference
     schedules: tuple[XorSchedule, ...]
     _own: Ours | NoSchedule
+    overlap: Overlap | None = None
 
     @property
     def ours(self) -> Ours | None:
@@ -115,8 +118,8 @@ class PermutePlan:
                 "k": judged.k,
                 "read": judged.read.to_json(),
                 "write": judged.write.to_json(),
-                "confidence": judged.read.evidence.confidence,
-                "source": judged.read.evidence.source,
+                "confidence": judged.evidence.confidence,
+                "source": judged.evidence.source,
             },
             "schedules": [
                 {"k": s.k, "read": s.read.to_json(), "write": s.write.to_json()}
@@ -124,6 +127,7 @@ class PermutePlan:
             ],
             "ours": None if self.ours is None else self.ours.to_json(),
             "ours_reason": self.ours_reason,
+            "overlap": None if self.overlap is None else self.overlap.to_json(),
         }
 
 
@@ -157,7 +161,7 @@ def plan(design: PermuteDesign) -> PermutePlan:
         own: Ours | NoSchedule = own_schedule(move, design.space, usable)
     except NoSchedule as reason:
         own = reason
-    return PermutePlan(design, reference, family, own)
+    return PermutePlan(design, reference, family, own, stage_overlap(design))
 
 
 def _family(

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tileviz.memory import Accesses, Evidence, Space
+from tileviz.memory import Accesses, Evidence, Space, weakest
 from tileviz.studies.permute.lane_space import LaneSpace
 from tileviz.studies.permute.word_blocks import WordBlocks
 
@@ -103,6 +103,11 @@ class _Phases:
     def excess(self) -> int:
         """Excess of both phases."""
         return self.read.excess + self.write.excess
+
+    @property
+    def evidence(self) -> Evidence:
+        """How well the rules of both phases are known: no better than the less known of them."""
+        return weakest(self.read.evidence, self.write.evidence)
 
     @property
     def registers(self) -> int:
