@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
 
+from tileviz.cli import app
 from tileviz.studies.registry import make_design, presets
+from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.ui.schedule import cuda, sweeps, tables
 
 SCHEDULE = "pages/2_Block_schedule.py"
@@ -211,6 +216,37 @@ def no_sweeps_kept() -> Iterator[None]:
     sweeps._FINISHED.found.clear()
     yield
     sweeps._FINISHED.found.clear()
+
+
+def test_the_sweep_downloads_the_rows_that_the_shell_writes(
+    open_page: Opened, tmp_path: Path
+) -> None:
+    test = open_page(SCHEDULE, SMALL)
+    assert "Every figure, CSV" in [one.proto.label for one in test.get("download_button")]
+    design = make_design({"study": "schedule", "problem": [1024, 1024, 256], "tile": [128, 128],
+                          "policy": "row_major", "workers": 20})  # fmt: skip
+    assert isinstance(design, ScheduleDesign)
+    found = sweeps.found_for(design)
+    assert found is not None
+    text, target = sweeps.csv_of(design, found), tmp_path / "sweep.csv"
+    shell = [json.dumps(design.with_policy("catlass").document()), "--csv", str(target)]
+    shell += ["--over", "offset=1..8", "--over", "direction=zn,nz"]
+    assert CliRunner().invoke(app, ["sweep", *shell]).exit_code == 0
+    assert text == target.read_text(encoding="utf-8")
+    assert len(text.splitlines()) == 17 and text.startswith("offset,direction,")
+    assert "l2_hit_rate" in text.splitlines()[0]
+
+
+def test_a_sweep_too_large_to_download_says_how_the_shell_makes_it(
+    open_page: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sweeps, "MAX_CSV_TASKS", 1)
+    test = open_page(SCHEDULE, SMALL)
+    assert (
+        "As CSV, from the shell: tileviz sweep schedule.json --over offset=1..5 --over"
+        in _words(test)
+    )
+    assert "Every figure, CSV" not in [one.proto.label for one in test.get("download_button")]
 
 
 @pytest.mark.usefixtures("no_sweeps_kept")

@@ -74,18 +74,11 @@ def sweep(
     finish(work, as_json)
 
 
-def _columns(rows: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row))
-
-
 def _write_csv(path: str, rows: list[dict[str, Any]]) -> None:
-    import csv
+    from tileviz.studies.sweep import csv_text
 
     try:
-        with Path(path).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, _columns(rows), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        Path(path).write_text(csv_text(rows), encoding="utf-8", newline="\n")
     except OSError as error:
         raise DesignError("csv", f"cannot be written: {error}", path[:120]) from None
 
@@ -95,9 +88,11 @@ def _print_rows(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    columns = _columns(rows)
-    table = Table(*columns, box=None)
+    from tileviz.studies.sweep import columns
+
+    names = columns(rows)
+    table = Table(*names, box=None)
     for row in rows:
-        values = (row.get(name) for name in columns)
+        values = (row.get(name) for name in names)
         table.add_row(*(Text(f"{v:.6g}" if isinstance(v, float) else str(v)) for v in values))
     Console(highlight=False).print(table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import math
@@ -134,6 +136,30 @@ def sweep(
             yield {**row, "error": str(error)}
             continue
         yield {**row, **_figures(plan, metrics)}
+
+
+def columns(rows: Sequence[Row]) -> list[str]:
+    """Return every name of some rows, in the order in which they first stand.
+
+    Example:
+        >>> columns([{"offset": 1, "error": "no"}, {"offset": 2, "balance": 1.5}])
+        ['offset', 'error', 'balance']
+    """
+    return list(dict.fromkeys(name for row in rows for name in row))
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Return the rows of a sweep as CSV, their names first.
+
+    Example:
+        >>> csv_text([{"offset": 1, "balance": 1.5}, {"offset": 2, "balance": None}])
+        'offset,balance\\n1,1.5\\n2,\\n'
+    """
+    target = io.StringIO(newline="")
+    writer = csv.DictWriter(target, columns(rows), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return target.getvalue()
 
 
 def _planned(document: Mapping[str, Any], overs: Sequence[Over], values: Sequence[Value]) -> Any:

@@ -243,6 +243,29 @@ def _strip(plan: SchedulePlan, found: Recommendation) -> None:
         alt=f"L2 hit rate of every offset and direction. {found.sentence}",
     )
     st.html(f'<p class="tv-note">{html.text(found.sentence)} A click on a cell opens it.</p>')
+    _download(plan, found)
+
+
+def _download(plan: SchedulePlan, found: Recommendation) -> None:
+    """Offer every figure of every cell; where that takes long, say how the shell makes it."""
+    offsets, directions = (over.values for over in sweeps.settings_of(found))
+    overs = f"--over offset=1..{len(offsets)} --over direction={','.join(map(str, directions))}"
+    command = f"tileviz sweep schedule.json {overs} --csv"
+    if not sweeps.is_soon(plan.design):
+        note = f"As CSV, from the shell: {command} sweep.csv"
+        st.html(f'<p class="tv-note">{html.text(note)}</p>')
+        return
+    st.download_button(
+        "Every figure, CSV",
+        lambda: sweeps.csv_of(plan.design, found),
+        file_name="schedule-sweep.csv",
+        mime="text/csv",
+        key="schedule.sweep_csv",
+        icon=":material/download:",
+        type="tertiary",
+        on_click="ignore",
+        help=f"One row a setting, as the shell writes it: {command} sweep.csv",
+    )
 
 
 def _as_candidate(plan: SchedulePlan) -> Candidate | None:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.explain import QUICK_TASKS
+from tileviz.studies.schedule.policies.base import DIRECTIONS
 from tileviz.studies.schedule.recommend import (
     Outcome,
     Recommendation,
@@ -18,6 +19,11 @@ from tileviz.studies.schedule.recommend import (
     recommend,
     sweep,
 )
+from tileviz.studies.sweep import Over, csv_text
+from tileviz.studies.sweep import sweep as every
+
+# All 32 settings of so many tasks take about 5 s.
+MAX_CSV_TASKS = 1 << 18
 
 _POOL = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tileviz-sweep")
 _KEPT = 32
@@ -94,6 +100,23 @@ def found_for(design: ScheduleDesign) -> Recommendation | None:
         found = recommend(product, [step.outcome for step in steps])
         _FINISHED.put(product, found)
     return found
+
+
+def settings_of(found: Recommendation) -> tuple[Over, Over]:
+    """Return the fields that a sweep varied, as the command line names them."""
+    most = max(dict(one.candidate.parameters).get("offset", 1) for one in found.outcomes)
+    return Over("offset", tuple(range(1, most + 1))), Over("direction", DIRECTIONS)
+
+
+def is_soon(design: ScheduleDesign) -> bool:
+    """Return whether every setting is followed within a few seconds, nothing left out."""
+    return design.grid.tiles * design.batch <= MAX_CSV_TASKS
+
+
+def csv_of(design: ScheduleDesign, found: Recommendation) -> str:
+    """Return every offset and direction as CSV: the rows of ``tileviz sweep``."""
+    document = design.with_policy("catlass").document()
+    return csv_text(list(every(document, settings_of(found))))
 
 
 def job_of(design: ScheduleDesign) -> SweepJob | None:
