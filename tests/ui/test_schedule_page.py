@@ -269,19 +269,16 @@ def test_a_large_sweep_waits_to_be_asked_and_then_joins_the_verdict(open_page: O
 def test_a_sweep_can_be_cancelled(open_page: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = []
 
-    def slow(product: Any, candidates: Any) -> Iterator[Any]:
+    def slow(product: Any) -> Iterator[Any]:
         begun.append(product)
         while True:
             time.sleep(0.02)
-            yield from sweeps_once(product, candidates)
+            yield next(iter(once(product)))
 
-    once = sweeps.sweep
-
-    def sweeps_once(product: Any, candidates: Any) -> Iterator[Any]:
-        yield next(iter(once(product, candidates)))
-
-    monkeypatch.setattr(sweeps, "sweep", slow)
+    once = sweeps.explore
+    monkeypatch.setattr(sweeps, "explore", slow)
     test = open_page(SCHEDULE, LARGE)
+    assert "other settings not tried yet" in _words(test)
     _button(test, "Sweep").click().run()
     job = test.session_state["schedule.sweep"]
     _button(test, "Cancel").click().run()

@@ -186,3 +186,36 @@ def test_json_of_a_plan() -> None:
     plain = plan(design(problem=[2, 1, 1], tile=[1, 1], workers=3)).to_json()
     assert plain["order"] == [[0, 0], [1, 0]]
     assert plain["per_core"] == [[0], [1], []]
+
+
+def test_nothing_is_called_good_that_was_not_compared() -> None:
+    large = plan(design(problem=[12800, 12800, 1024], tile=[128, 128]))
+    said = verdict(large)
+    assert said.state == "attention"
+    assert said.sentence.endswith("%; other settings not tried yet.")
+    assert "as good as" not in said.sentence
+    small = verdict(planned("schedule-ragged"))
+    assert "Tried: CATLASS offsets 1 to 16, both directions." in small.facts
+
+
+def test_a_best_at_the_edge_is_told_where_the_sweep_ends_there() -> None:
+    of = design(problem=[16384, 16384, 256], tile=[128, 128], workers=768, l2_bytes=1 << 22)
+    found = recommend.recommended(of)
+    assert of.grid.tiles > recommend.QUICK_TASKS and found.offsets == tuple(range(1, 17))
+    assert found.edge == 16
+    edge = "best at the edge of the offsets tried, 1 to 16"
+    assert found.at_the_edge == edge and found.sentence.endswith(f"; {edge}.")
+    best = plan(found.best.candidate.design(of))
+    said = verdict(best, found)
+    assert said.state == "attention" and said.sentence.endswith(f"setting tried; {edge}.")
+    assert verdict(plan(of), found).sentence.endswith(f"%, {edge}.")
+
+
+def test_a_small_grid_is_swept_until_the_best_is_inside() -> None:
+    of = design(problem=[8192, 8192, 2048], tile=[128, 128], workers=768, l2_bytes=1 << 24)
+    found = recommend.recommended(of)
+    assert found.offsets == (*range(1, 17), 32, 64)
+    assert found.best.candidate.label == "catlass Zn 32" and found.edge is None
+    # Where offset 16 is a whole side, there is nothing beyond.
+    flat = design(problem=[2048, 8192, 2048], tile=[128, 128], workers=768, l2_bytes=1 << 24)
+    assert recommend.recommended(flat).edge is None

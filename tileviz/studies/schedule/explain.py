@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from tileviz.studies.schedule.metrics import Metrics
 from tileviz.studies.schedule.plan import SchedulePlan
-from tileviz.studies.schedule.recommend import SAME, Recommendation, recommended
+from tileviz.studies.schedule.recommend import (
+    QUICK_TASKS,
+    SAME,
+    Recommendation,
+    recommended,
+)
 from tileviz.studies.statement import Statement, TextTable
 
-QUICK_TASKS = 8192
 CONVENTION = (
     "Launch order on a GPU is a convention, not a guarantee; a persistent kernel makes it exact."
 )
@@ -63,12 +67,17 @@ def verdict(plan: SchedulePlan, found: Recommendation | None = None) -> Statemen
         return Statement("attention", "L2 hit rate not followed.", f"{metrics.l2_note}. {facts}")
     rate = f"L2 hit rate {percent(missed.hit_rate)}"
     if found is None or found.best.hit_rate is None:
-        return Statement("ok", f"{rate}.", facts)
+        # Nothing says that it is good, so it is not called so.
+        return Statement("attention", f"{rate}; other settings not tried yet.", facts)
+    facts = f"{facts} Tried: {found.tried}."
+    edge = found.at_the_edge
     if found.best.hit_rate < missed.hit_rate + SAME:
-        return Statement("ok", f"{rate}, as good as any setting tried.", facts)
-    best = _setting(found)
-    sentence = f"{rate}; {best} reaches {percent(found.best.hit_rate)}."
-    return Statement("attention", sentence, facts)
+        good = f"{rate}, as good as any setting tried"
+        if edge:
+            return Statement("attention", f"{good}; {edge}.", facts)
+        return Statement("ok", f"{good}.", facts)
+    sentence = f"{rate}; {_setting(found)} reaches {percent(found.best.hit_rate)}"
+    return Statement("attention", f"{sentence}{f', {edge}' if edge else ''}.", facts)
 
 
 def _fitting(plan: SchedulePlan, found: Recommendation | None, facts: str) -> Statement:

@@ -13,6 +13,8 @@ from tileviz.studies.schedule.plan import plan
 from tileviz.studies.schedule.policies.base import DIRECTIONS, Direction
 
 OFFSETS: tuple[int, ...] = tuple(range(1, 17))
+# A sweep of so many tasks takes less than half a second.
+QUICK_TASKS = 8192
 SAME = 0.005
 
 
@@ -76,12 +78,35 @@ class Recommendation:
         rule: The reference's rule of thumb: offset 3, Zn where M > N, else Nz.
         outcomes: Everything tried.
         fits: Whether A and B fit in L2: then no order can change what is read from memory.
+        edge: The largest offset tried, where the best has it and the grid has room for more; a
+            larger one may be better still. None elsewhere.
     """
 
     best: Outcome
     rule: Outcome
     outcomes: tuple[Outcome, ...]
     fits: bool
+    edge: int | None = None
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """The CATLASS offsets tried, in either direction."""
+        settings = (dict(outcome.candidate.parameters) for outcome in self.outcomes)
+        return tuple(sorted({one["offset"] for one in settings if "offset" in one}))
+
+    @property
+    def tried(self) -> str:
+        """What was tried, in words: ``CATLASS offsets 1 to 16, both directions``."""
+        if any(outcome.candidate.policy != "catlass" for outcome in self.outcomes):
+            return f"{len(self.outcomes)} settings of several policies"
+        return f"CATLASS offsets {ranges(self.offsets)}, both directions"
+
+    @property
+    def at_the_edge(self) -> str:
+        """That a larger offset may be better, as a clause; "" where the best is inside."""
+        if self.edge is None:
+            return ""
+        return f"best at the edge of the offsets tried, {ranges(self.offsets)}"
 
     @property
     def gain(self) -> float:
@@ -106,10 +131,30 @@ class Recommendation:
             return f"The rule of thumb, {rule.candidate.label}, is as good as any tried."
         points = f"{100 * best.hit_rate:.1f}% against {100 * rule.hit_rate:.1f}%"
         balance = f"balance {best.balance:.3f} against {rule.balance:.3f}"
+        edge = f"; {self.at_the_edge}" if self.edge is not None else ""
         return (
             f"{best.candidate.label} beats the rule of thumb, {rule.candidate.label}: "
-            f"L2 hit rate {points}, {balance}."
+            f"L2 hit rate {points}, {balance}{edge}."
         )
+
+
+def ranges(numbers: Iterable[int], to: str = " to ", then: str = ", ") -> str:
+    """Return numbers as text, runs of three or more as one.
+
+    Example:
+        >>> ranges([1, 2, 3, 32, 64]), ranges([1, 2, 3, 32], "..", ",")
+        ('1 to 3, 32, 64', '1..3,32')
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = []
+    for run in runs:
+        parts += [f"{run[0]}{to}{run[-1]}"] if len(run) > 2 else list(map(str, run))
+    return then.join(parts)
 
 
 def catlass(offset: int, direction: Direction) -> Candidate:
@@ -140,10 +185,9 @@ def offsets_and_directions(
     design: ScheduleDesign, offsets: Iterable[int] = OFFSETS
 ) -> tuple[Candidate, ...]:
     """Return every CATLASS offset and direction, those that give the same order only once."""
-    grid = design.grid
     return tuple(
         catlass(offset, direction)
-        for direction, along in zip(DIRECTIONS, (grid.rows, grid.columns), strict=True)
+        for direction, along in _along(design).items()
         for offset in offsets
         if offset <= along or offset == 1
     )
@@ -203,6 +247,47 @@ def sweep(
         yield Step(done, total, outcome)
 
 
+def explore(design: ScheduleDesign, *, prune: bool = True) -> Iterator[Step]:
+    """Follow CATLASS offsets 1 to 16 in both directions, then larger ones while they get better.
+
+    On small grids: as long as the best is at the edge, the offset is doubled, up to the grid's end.
+
+    Args:
+        design: As for ``sweep``.
+        prune: Likewise.
+
+    Example:
+        >>> from tileviz.studies.registry import make_design
+        >>> tall = make_design({"study": "schedule", "problem": [8192, 8192, 2048],
+        ...     "tile": [128, 128], "policy": "row_major", "workers": 768, "l2_bytes": 1 << 24})
+        >>> found = recommend(tall, [step.outcome for step in explore(tall)])
+        >>> found.best.candidate.label, found.tried, found.edge
+        ('catlass Zn 32', 'CATLASS offsets 1 to 16, 32, 64, both directions', None)
+    """
+    outcomes: list[Outcome] = []
+    candidates, before = offsets_and_directions(design), 0
+    while candidates:
+        for step in sweep(design, candidates, prune=prune):
+            outcomes.append(step.outcome)
+            yield Step(before + step.done, before + step.total, step.outcome)
+        before += len(candidates)
+        candidates = _further(design, outcomes)
+
+
+def _further(design: ScheduleDesign, outcomes: Sequence[Outcome]) -> tuple[Candidate, ...]:
+    """Return what to try next: twice the offset at the edge, none where the best is inside."""
+    if not outcomes or design.grid.tiles * design.batch > QUICK_TASKS:
+        return ()
+    edge = recommend(design, outcomes).edge
+    if edge is None:
+        return ()
+    return tuple(
+        catlass(min(2 * edge, along), direction)
+        for direction, along in _along(design).items()
+        if along > edge
+    )
+
+
 def _outcome(design: ScheduleDesign, candidate: Candidate, least: int | None) -> Outcome | None:
     """Return what a candidate costs, or None where it does not take this grid."""
     try:
@@ -254,13 +339,31 @@ def recommend(design: ScheduleDesign, outcomes: Sequence[Outcome]) -> Recommenda
     followed = [outcome for outcome in outcomes if not outcome.pruned] or list(outcomes)
     top = max(outcome.hit_rate or 0.0 for outcome in followed)
     close = [outcome for outcome in followed if (outcome.hit_rate or 0.0) >= top - SAME]
-    metrics = plan(rule.design(design)).metrics
-    return Recommendation(
-        best=min(close, key=_preference),
-        rule=known,
-        outcomes=tuple(outcomes),
-        fits=metrics.operand_bytes <= design.l2_bytes,
-    )
+    best = min(close, key=_preference)
+    fits = plan(rule.design(design)).metrics.operand_bytes <= design.l2_bytes
+    edge = None if fits else _edge(design, best.candidate, outcomes)
+    return Recommendation(best, known, tuple(outcomes), fits, edge)
+
+
+def _edge(design: ScheduleDesign, best: Candidate, outcomes: Sequence[Outcome]) -> int | None:
+    """Return the offset of the best where it is the largest tried and the grid has room."""
+    if best.policy != "catlass":
+        return None
+    chosen = dict(best.parameters)
+    tried = [
+        int(settings["offset"])
+        for settings in (dict(outcome.candidate.parameters) for outcome in outcomes
+                         if outcome.candidate.policy == "catlass")
+        if settings["direction"] == chosen["direction"]
+    ]  # fmt: skip
+    room = _along(design)[chosen["direction"]]
+    offset = int(chosen["offset"])
+    return offset if offset == max(tried) and len(tried) > 1 and offset < room else None
+
+
+def _along(design: ScheduleDesign) -> dict[Direction, int]:
+    """Return the largest offset of each direction; larger ones give the same order."""
+    return dict(zip(DIRECTIONS, (design.grid.rows, design.grid.columns), strict=True))
 
 
 def _preference(outcome: Outcome) -> tuple[float, float, float]:
@@ -276,11 +379,11 @@ def recommended(
 
     Args:
         design: The design.
-        candidates: What to try; CATLASS offsets and directions by default.
+        candidates: What to try; what ``explore`` tries by default.
         progress: Called after each.
     """
     outcomes = []
-    for step in sweep(design, candidates or offsets_and_directions(design)):
+    for step in sweep(design, candidates) if candidates else explore(design):
         outcomes.append(step.outcome)
         if progress is not None:
             progress(step)

@@ -24,6 +24,7 @@ from tileviz.studies.schedule.recommend import (
     Recommendation,
     catlass,
     offsets_and_directions,
+    ranges,
 )
 from tileviz.ui import frame, html
 from tileviz.ui.charts import chart_config
@@ -248,8 +249,9 @@ def _strip(plan: SchedulePlan, found: Recommendation) -> None:
 
 def _download(plan: SchedulePlan, found: Recommendation) -> None:
     """Offer every figure of every cell; where that takes long, say how the shell makes it."""
-    offsets, directions = (over.values for over in sweeps.settings_of(found))
-    overs = f"--over offset=1..{len(offsets)} --over direction={','.join(map(str, directions))}"
+    offsets, directions = found.offsets, sweeps.settings_of(found)[1].values
+    listed = ranges(offsets, "..", ",")
+    overs = f"--over offset={listed} --over direction={','.join(map(str, directions))}"
     command = f"tileviz sweep schedule.json {overs} --csv"
     if not sweeps.is_soon(plan.design):
         note = f"As CSV, from the shell: {command} sweep.csv"

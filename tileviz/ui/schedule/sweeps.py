@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from tileviz.studies.schedule.design import ScheduleDesign
-from tileviz.studies.schedule.explain import QUICK_TASKS
 from tileviz.studies.schedule.policies.base import DIRECTIONS
 from tileviz.studies.schedule.recommend import (
+    QUICK_TASKS,
     Outcome,
     Recommendation,
+    explore,
     offsets_and_directions,
     recommend,
-    sweep,
 )
 from tileviz.studies.sweep import Over, csv_text
 from tileviz.studies.sweep import sweep as every
@@ -71,9 +71,8 @@ class SweepJob:
 
     def run(self) -> None:
         """Try one candidate after the other until the end, or until it is cancelled."""
-        candidates = offsets_and_directions(self.product)
         outcomes: list[Outcome] = []
-        for step in sweep(self.product, candidates):
+        for step in explore(self.product):
             if self.stop.is_set():
                 return
             outcomes.append(step.outcome)
@@ -96,7 +95,7 @@ def found_for(design: ScheduleDesign) -> Recommendation | None:
     product = product_of(design)
     found = _FINISHED.get(product)
     if found is None and is_quick(design):
-        steps = sweep(product, offsets_and_directions(product), prune=False)
+        steps = explore(product, prune=False)
         found = recommend(product, [step.outcome for step in steps])
         _FINISHED.put(product, found)
     return found
@@ -104,8 +103,7 @@ def found_for(design: ScheduleDesign) -> Recommendation | None:
 
 def settings_of(found: Recommendation) -> tuple[Over, Over]:
     """Return the fields that a sweep varied, as the command line names them."""
-    most = max(dict(one.candidate.parameters).get("offset", 1) for one in found.outcomes)
-    return Over("offset", tuple(range(1, most + 1))), Over("direction", DIRECTIONS)
+    return Over("offset", found.offsets), Over("direction", DIRECTIONS)
 
 
 def is_soon(design: ScheduleDesign) -> bool:
