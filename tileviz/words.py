@@ -24,6 +24,21 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
+def sized(count: int) -> str:
+    """Return bytes in a unit of powers of two: three digits, four where they are whole.
+
+    Example:
+        >>> sized(512), sized(524288), sized(8160), sized(10_000_000), sized(1_048_000)
+        ('512 B', '512 KiB', '7.97 KiB', '9.54 MiB', '1023 KiB')
+    """
+    size, units = float(count), ["B", "KiB", "MiB", "GiB"]
+    while size >= 1024 and len(units) > 1:
+        size /= 1024
+        units.pop(0)
+    digits = f"{size:.0f}" if size >= 100 or size == int(size) else f"{size:.3g}"
+    return f"{digits} {units[0]}"
+
+
 def visible(text: str) -> str:
     """Return a text from outside on one line, a sign for each character that acts unseen.
 

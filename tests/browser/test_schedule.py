@@ -93,7 +93,7 @@ def test_the_map_is_square_in_the_first_fold_and_says_what_it_shows(open_page: O
     assert abs((area["width"] - 22) / 24 - (area["height"] - 22) / 19) < 0.1
     assert area["y"] < 420
     chart = page.locator(f"{MAP} [role=figure]").or_(page.locator(f"{MAP}[role=figure]")).first
-    said = "456 tasks.\nShown: wave 8 of 19, tasks 168–191, reads 76.0 MB."
+    said = "456 tasks.\nShown: wave 8 of 19, tasks 168–191, reads 76.0 MiB."
     expect(chart).to_have_attribute("aria-label", f"Order map, CATLASS: 19 by 24 tiles, {said}")
     page.mouse.move(area["x"] + 18 + 22 * 5.5, area["y"] + 18 + 22 * 3.5)
     hover = page.locator(".hoverlayer .hovertext").first
@@ -105,7 +105,7 @@ def test_the_map_is_square_in_the_first_fold_and_says_what_it_shows(open_page: O
 
 def test_the_scrubber_moves_the_wave_without_the_server(open_page: OpenPage) -> None:
     page = open_page(page_url(RAGGED))
-    expect(_shown_wave(page)).to_have_text("wave 8 of 19, tasks 168–191, reads 76.0 MB")
+    expect(_shown_wave(page)).to_have_text("wave 8 of 19, tasks 168–191, reads 76.0 MiB")
     rail = _box(page.locator(f"{MAP} .slider-rail-touch-rect"))
     page.mouse.click(rail["x"] + rail["width"] * 0.995, rail["y"] + rail["height"] / 2)
     expect(_shown_wave(page)).to_contain_text("wave 19 of 19, tasks 432–455")

@@ -139,7 +139,7 @@ def test_the_slider_names_every_wave_and_starts_at_the_one_asked_for() -> None:
     figure = order_figure(RAGGED, 7, LIGHT)
     slider = figure.layout.sliders[0]
     assert slider.active == 7
-    assert slider.steps[7].label == "wave 8 of 19, tasks 168–191, reads 76.0 MB"
+    assert slider.steps[7].label == "wave 8 of 19, tasks 168–191, reads 76.0 MiB"
     assert [step.args[0] for step in slider.steps] == [(frame.name,) for frame in figure.frames]
 
 
@@ -318,7 +318,7 @@ def test_amounts_keep_three_digits() -> None:
     assert [amount(size) for size in (0, 54, 1000, 1 << 19, 5 << 30)] == [
         "0 bytes",
         "54 bytes",
-        "0.98 KB",
-        "0.50 MB",
-        "5,120 MB",
+        "0.98 KiB",
+        "0.50 MiB",
+        "5,120 MiB",
     ]

@@ -399,7 +399,7 @@ def test_a_file_is_a_design_or_a_comparison() -> None:
 
 def test_a_file_of_fifty_megabytes_is_refused_unread() -> None:
     file = _File(b"", size=50 << 20)
-    with pytest.raises(DesignError, match=r"has 50\.0 MB; a design or comparison has at most 1"):
+    with pytest.raises(DesignError, match=r"has 50\.0 MiB; a design or comparison has at most 1"):
         opened(file)
     assert not file.read
 

@@ -121,7 +121,7 @@ def test_a_new_policy_shows_its_own_parameters(open_page: Opened) -> None:
         ("problem", "96, 160", "Problem: "),
         ("tile", "0, 32, 16", "Tile: every size must be between 1 and 4294967295"),
         ("problem", "9999999, 9999999, 1", "at most 4194304"),
-        ("l2", "plenty", "L2 cache: a size in MB is expected"),
+        ("l2", "plenty", "L2 cache: a size in MiB is expected"),
         ("batch", "-1", "Batch: "),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from tileviz.studies.schedule.explain import megabytes
+from tileviz.studies.schedule.explain import mebibytes
 
 Value: TypeAlias = "int | float | str | bool | None"
 Form = Literal["count", "percent", "bytes", "ratio", "times", "yes", "text"]
@@ -61,7 +61,7 @@ class Measure:
         if self.form == "percent":
             return f"{100 * value:.1f}%"
         if self.form == "bytes":
-            return megabytes(value)
+            return mebibytes(value)
         if self.form == "times":
             return f"{value:.3g}"
         return f"{value:.3f}" if self.form == "ratio" else f"{value:,}"

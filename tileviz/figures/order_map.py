@@ -66,7 +66,7 @@ class Unit:
     """A unit of bytes that suits some sizes.
 
     Attributes:
-        name: ``bytes``, ``KB`` or ``MB``, the latter two of powers of two.
+        name: ``bytes``, ``KiB`` or ``MiB``.
         bytes: Bytes in one.
     """
 
@@ -79,9 +79,9 @@ class Unit:
 
         Example:
             >>> Unit.of(1 << 20).name, Unit.of(2000).name, Unit.of(54).name
-            ('MB', 'KB', 'bytes')
+            ('MiB', 'KiB', 'bytes')
         """
-        for name, size in (("MB", 1 << 20), ("KB", 1 << 10)):
+        for name, size in (("MiB", 1 << 20), ("KiB", 1 << 10)):
             if largest >= size / 10:
                 return cls(name, size)
         return cls("bytes", 1)
@@ -92,7 +92,7 @@ def amount(count: float) -> str:
 
     Example:
         >>> amount(76 << 20), amount(61.47 * (1 << 20)), amount(3724 << 20), amount(768)
-        ('76.0 MB', '61.5 MB', '3,724 MB', '0.75 KB')
+        ('76.0 MiB', '61.5 MiB', '3,724 MiB', '0.75 KiB')
     """
     unit = Unit.of(count)
     size = count / unit.bytes

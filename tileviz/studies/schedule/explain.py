@@ -17,15 +17,15 @@ CONVENTION = (
 )
 
 
-def megabytes(count: float) -> str:
-    """Return bytes as megabytes of 2^20.
+def mebibytes(count: float) -> str:
+    """Return bytes as MiB.
 
     Example:
-        >>> megabytes(1 << 20), megabytes(61.47 * (1 << 20)), megabytes(558 << 20)
-        ('1.0 MB', '61.5 MB', '558 MB')
+        >>> mebibytes(1 << 20), mebibytes(61.47 * (1 << 20)), mebibytes(558 << 20)
+        ('1.0 MiB', '61.5 MiB', '558 MiB')
     """
     size = count / (1 << 20)
-    return f"{size:,.0f} MB" if size >= 100 else f"{size:.1f} MB"
+    return f"{size:,.0f} MiB" if size >= 100 else f"{size:.1f} MiB"
 
 
 def percent(rate: float | None) -> str:
@@ -83,7 +83,7 @@ def verdict(plan: SchedulePlan, found: Recommendation | None = None) -> Statemen
 def _fitting(plan: SchedulePlan, found: Recommendation | None, facts: str) -> Statement:
     """Say that only balance is left to choose by."""
     metrics = plan.metrics
-    fits = f"A and B, {megabytes(metrics.operand_bytes)}, fit in L2"
+    fits = f"A and B, {mebibytes(metrics.operand_bytes)}, fit in L2"
     sentence = f"Order cannot change what is read: {fits}."
     if found is None or found.best.balance > metrics.balance - SAME:
         return Statement("ok", sentence, facts)
@@ -156,8 +156,8 @@ def figures(metrics: Metrics) -> tuple[str, ...]:
     missed = metrics.misses
     return (
         percent(None if missed is None else missed.hit_rate),
-        "not followed" if missed is None else megabytes(missed.missed_bytes),
-        megabytes(float(metrics.footprints.mean())),
+        "not followed" if missed is None else mebibytes(missed.missed_bytes),
+        mebibytes(float(metrics.footprints.mean())),
         f"{metrics.balance:.3f}",
         f"{100 * metrics.padding:.1f}%",
         str(metrics.schedule.waves),

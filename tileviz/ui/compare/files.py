@@ -31,7 +31,7 @@ def opened(upload: Upload) -> Design | Pair:
     # The size is known without a copy of the content.
     if upload.size > MAX_FILE:
         size = upload.size / (1 << 20)
-        message = f"has {size:,.1f} MB; a design or comparison has at most {MAX_FILE >> 20} MB"
+        message = f"has {size:,.1f} MiB; a design or comparison has at most {MAX_FILE >> 20} MiB"
         raise DesignError("", message, None)
     try:
         text = upload.getvalue().decode("utf-8-sig")

@@ -15,6 +15,7 @@ from tileviz.runners.executions import excess
 from tileviz.runners.line_words import unit
 from tileviz.ui.kernel.highlight import Span, spans
 from tileviz.ui.kernel.view import LabView
+from tileviz.words import sized
 
 # Lines that a browser paints without a wait; of longer texts those around what was counted.
 MAX_LINES = 600
@@ -143,8 +144,8 @@ def _counts(view: LabView, index: int) -> dict[str, Any]:
         "unit": f"{unit(row)}s",
         "ideal": f"{row.measured.ideal:,}",
         "excess": f"{above:,}",
-        "used": _bytes(row.bytes_used),
-        "moved": _bytes(row.bytes_moved),
+        "used": sized(row.bytes_used),
+        "moved": sized(row.bytes_moved),
         "above": above > 0,
         "pictured": view.samples[index] is not None,
     }
@@ -159,18 +160,3 @@ def name_of(row: AccessRow) -> str:
         'ld.shared 4 B'
     """
     return f"{row.op}.{row.space} {row.bytes} B"
-
-
-def _bytes(count: int) -> str:
-    """Return bytes in three digits, four where they are whole.
-
-    Example:
-        >>> _bytes(512), _bytes(524288), _bytes(8160), _bytes(10_000_000), _bytes(1_048_000)
-        ('512 B', '512 KiB', '7.97 KiB', '9.54 MiB', '1023 KiB')
-    """
-    size, units = float(count), ["B", "KiB", "MiB", "GiB"]
-    while size >= 1024 and len(units) > 1:
-        size /= 1024
-        units.pop(0)
-    digits = f"{size:.0f}" if size >= 100 or size == int(size) else f"{size:.3g}"
-    return f"{digits} {units[0]}"

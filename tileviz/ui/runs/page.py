@@ -13,6 +13,7 @@ from tileviz.runners.store_listing import History, Listing
 from tileviz.ui import frame, html
 from tileviz.ui.runs import editors, panels, tables
 from tileviz.ui.runs.state import PER_PAGE, Asked
+from tileviz.words import sized
 
 _MAX_FAULTS = 3
 _NO_RECORDING = "No GPU runs are recorded in this version."
@@ -85,7 +86,7 @@ def _verdict(history: History, found: Listing, asked: Asked) -> None:
     facts = []
     store = history.store
     if kept := store.size():
-        facts.append(f"{tables.size(kept)} in {store.folder}.")
+        facts.append(f"{sized(kept)} in {store.folder}.")
     if found.recorded:
         facts.append(f"{found.recorded} recorded on a GPU.")
     elif asked.wanted == Wanted():

@@ -66,15 +66,3 @@ def facts(run: KeptRun) -> str:
     )
     rows = [(html.text(name), html.text(value)) for name, value in pairs if value]
     return html.table((), rows, css="tv-run-facts", label="About this run")
-
-
-def size(count: int) -> str:
-    """Return a number of bytes for people.
-
-    Example:
-        >>> size(900), size(48_000), size(3_500_000)
-        ('900 B', '48 kB', '3.5 MB')
-    """
-    if count >= 1_000_000:
-        return f"{count / 1e6:.1f} MB"
-    return f"{count / 1e3:.0f} kB" if count >= 1000 else f"{count} B"

@@ -171,7 +171,7 @@ def more_fields() -> None:
         with columns[0]:
             st.text_input("Batch", key=key("batch"), autocomplete="off")
         with columns[1]:
-            st.text_input("L2 cache, MB", key=key("l2"), autocomplete="off")
+            st.text_input("L2 cache, MiB", key=key("l2"), autocomplete="off")
         with columns[2]:
             current = st.session_state[key("dtype")]
             names: Sequence[str] = DTYPES if current in DTYPES else (*DTYPES, current)

@@ -18,7 +18,7 @@ from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.policies import NAMES, policy
 from tileviz.studies.schedule.policies.base import DIRECTIONS, read_direction
 
-_MB = 1 << 20
+_MIB = 1 << 20
 _SIZE = re.compile(r"\d{1,10}(\.\d{1,20})?", re.ASCII)
 
 # How fields of a design, and keys of a link, are called on the page.
@@ -134,7 +134,7 @@ class ScheduleForm:
         }
         values |= {name: query[name].strip() for name in ("batch", "workers") if name in query}
         if "l2_bytes" in query:
-            values["l2"] = _megabytes(query["l2_bytes"])
+            values["l2"] = _mebibytes(query["l2_bytes"])
         chosen = query.get("policy", "catlass")
         if chosen in NAMES:
             values["policy"] = chosen
@@ -169,7 +169,7 @@ class ScheduleForm:
     def read(self) -> tuple[ScheduleDesign | None, tuple[DesignError, ...]]:
         """Return the design that was typed, or None and what is wrong."""
         if not _SIZE.fullmatch(self.l2.strip()):
-            message = "a size in MB is expected, such as 40 or 0.5"
+            message = "a size in MiB is expected, such as 40 or 0.5"
             return None, (DesignError("l2_bytes", message, self.l2[:120]),)
         design, errors = from_query("schedule", self.query())
         if errors or not isinstance(design, ScheduleDesign):
@@ -206,23 +206,23 @@ def _direction(text: str) -> str:
         return DIRECTIONS[0]
 
 
-def _megabytes(text: str) -> str:
-    """Return bytes as MB without loss, or the text as it is where it is no number.
+def _mebibytes(text: str) -> str:
+    """Return bytes as MiB without loss, or the text as it is where it is no number.
 
     Example:
-        >>> _megabytes("41943040"), _megabytes("524289"), _megabytes("far")
+        >>> _mebibytes("41943040"), _mebibytes("524289"), _mebibytes("far")
         ('40', '0.50000095367431640625', 'far')
     """
     text = text.strip()
     if not (text.isascii() and text.isdecimal() and len(text) <= 16):
         return text
-    whole, rest = divmod(int(text), _MB)
+    whole, rest = divmod(int(text), _MIB)
     # A 2^20th has twenty decimals: exact in whole numbers.
     return f"{whole}.{rest * 5**20:020d}".rstrip("0").rstrip(".")
 
 
 def _bytes(text: str) -> str:
-    """Return MB as bytes, to the nearest; what is no number stays as it is.
+    """Return MiB as bytes, to the nearest; what is no number stays as it is.
 
     Example:
         >>> _bytes("40"), _bytes("0.50000095367431640625"), _bytes("x")
@@ -233,7 +233,7 @@ def _bytes(text: str) -> str:
         return text
     whole, _, digits = text.partition(".")
     scale = 10 ** len(digits)
-    return str((int(whole + digits) * _MB + scale // 2) // scale)
+    return str((int(whole + digits) * _MIB + scale // 2) // scale)
 
 
 def _spaced(text: str) -> str:
