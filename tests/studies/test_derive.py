@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from tileviz import api
 from tileviz.studies.derivation import Derivation, Numbers
+from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import presets, study_of
 
 Check = Callable[[Derivation], None]
@@ -156,6 +158,21 @@ FURTHER: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 CASES = {found.name: found.document for found in presets()} | FURTHER
 SHOWN = pytest.mark.parametrize("document", CASES.values(), ids=CASES)
+
+
+@SHOWN
+def test_a_kernel_declares_no_constant_that_it_does_not_use(document: dict[str, Any]) -> None:
+    design = api.design(document)
+    if design.study in ("kernel", "layout"):
+        return
+    try:
+        source = api.kernel(design).source
+    except NotRunnable:
+        return
+    code = re.sub(r"//.*", "", source)
+    for line in re.findall(r"^constexpr \w+ (.*);", code, re.MULTILINE):
+        for name in re.findall(r"(\w+) =", line):
+            assert len(re.findall(rf"\b{name}\b", code)) > 1, name
 
 
 def numbers_of(plan: Any) -> Numbers:
