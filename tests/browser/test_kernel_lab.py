@@ -67,7 +67,7 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
     page.get_by_label("CUDA source", exact=True).fill(PASTED)
     page.get_by_label("CUDA source", exact=True).press("Control+Enter")
     settled(page)
-    page.get_by_role("button", name="Fill from the signature").click()
+    page.get_by_role("button", name="Fill from the signature of turn").click()
     expect(page.get_by_label("Name 1", exact=True)).to_have_value("image")
     settled(page)
     for label, text in (
@@ -82,6 +82,9 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
     _run(page, settled)
     said = "Line 6: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank."
     expect(_verdict(page)).to_contain_text(said)
+    # As tall as its lines: line 1 is seen, though the worst is below.
+    view = page.locator(".view")
+    assert view.evaluate("box => box.scrollHeight <= box.clientHeight && box.scrollTop === 0")
     worst = page.locator("tr.worst")
     expect(worst).to_contain_text(re.compile(r"tile\[x\]\[y\].*ld\.shared 4 B.*4,096 wavefronts"))
     chart = page.get_by_test_id("stPlotlyChart").first

@@ -148,11 +148,25 @@ def test_the_signature_fills_what_was_not_typed() -> None:
     after = before.with_signature(declared)
     assert after.entry == "k"
     assert after.parameters == (
-        ParameterForm("n", "int32", "128", "scalar"),
+        ParameterForm("n", "int32", "99", "scalar"),
         ParameterForm("x", "float32", "99", "in"),
         ParameterForm("y", "float32", "128", "out"),
     )
     assert after.read()[0] is not None
+
+
+def test_whole_numbers_are_extents_that_fit_the_buffers() -> None:
+    text = 'extern "C" __global__ void k(const float* x, float* y, int rows, int cols, bool f) {}'
+    (declared,) = signatures(text)
+    filled = LabForm(text, "k", "8", "128").with_signature(declared)
+    assert [row.size for row in filled.parameters] == ["1024", "1024", "32", "32", "1"]
+    # What was typed stays: 64 rows of the shortest buffer leave 8 columns.
+    typed = (ParameterForm("y", "float32", "512", "out"),
+             ParameterForm("rows", "int32", "64", "scalar"))  # fmt: skip
+    kept = LabForm(text, "k", "8", "128", parameters=typed).with_signature(declared)
+    assert [row.size for row in kept.parameters] == ["1024", "512", "64", "8", "1"]
+    (alone,) = signatures('extern "C" __global__ void k(int n, int m, float a) {}')
+    assert [p.size for p in LabForm().with_signature(alone).parameters] == ["5", "5", "1.0"]
 
 
 def test_a_type_of_ones_own_is_left_to_be_filled_in() -> None:
@@ -204,7 +218,7 @@ def test_a_text_is_opened_as_it_is() -> None:
         (File("k.cu", b"x" * (MAX_SOURCE + 1)), "holds 65,537 characters"),
         (File("k.cu", b"\xff\xfe\x00"), "is not UTF-8 text"),
         (File("d.json", b"{"), "is not JSON"),
-        (File("d.json", b"[" * 10_000), "is not JSON"),
+        (File("d.json", b"[" * 100_000), "is nested too deeply"),
         (File("d.json", b"[]"), "a design is a JSON object"),
         (File("d.json", b'{"study": "kernel"}'), "this field is required"),
         (File("d.json", b'{"study": "layout", "layout": "S[4:1]"}'), "opens designs of kernel"),

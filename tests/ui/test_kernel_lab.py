@@ -10,6 +10,7 @@ from collections.abc import Callable
 from html import unescape
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -25,7 +26,7 @@ from tileviz.ui import machine
 from tileviz.ui.kernel.panels import trace_document
 from tileviz.ui.kernel.source_view import MAX_LINES, shown_lines
 from tileviz.ui.kernel.state import RULES
-from tileviz.ui.kernel.view import LabView
+from tileviz.ui.kernel.view import LabView, _values
 
 SCRIPT = "pages/6_Kernel_lab.py"
 Opened = Callable[..., AppTest]
@@ -139,6 +140,32 @@ def test_parameters_are_added_moved_removed_and_read_from_the_text(open_page: Op
     assert test.text_input(key="lab.p1.size").value == "1000"
     assert test.text_input(key="lab.p0.size").value == "1024"
     assert "order" not in _address(test)
+
+
+def test_a_pasted_text_without_the_entry_says_so_and_offers_what_it_has(
+    open_page: Opened,
+) -> None:
+    test = _open(open_page, "kernel-transpose")
+    assert "has no kernel" not in _words(test)
+    text = 'extern "C" __global__ void scale(float* y, int rows, int cols) {\n  y[0] = rows;\n}\n'
+    test.text_area(key="lab.source").set_value(text).run()
+    words = _words(test)
+    # At the entry, and in the verdict, which no longer speaks of a launch of what is not there.
+    assert words.count("The text has no kernel “transpose”; it has “scale”.") == 2
+    assert "transpose: 2×2 blocks" not in words
+    _button(test, "Fill from the signature of scale").click().run()
+    words = _words(test)
+    assert "has no kernel" not in words and "scale: 2×2 blocks" in words
+    rows = [test.text_input(key=f"lab.p{place}.{part}").value
+            for place in range(3) for part in ("name", "size")]  # fmt: skip
+    assert rows == ["y", "64x64", "rows", "64", "cols", "64"]
+
+
+def test_outputs_without_a_finite_value_say_how_many() -> None:
+    array = np.full(1024, np.nan, np.float32)
+    assert _values(array, "float32")[1] == "1,024 not finite"
+    array[:2] = 1, 3
+    assert _values(array, "float32")[1] == "1 to 3; 1,022 not finite"
 
 
 def test_a_long_text_is_shared_by_file(open_page: Opened) -> None:

@@ -30,6 +30,7 @@ _ATTRIBUTES = frozenset((
 ))
 # fmt: on
 _MAX_KERNELS = 64
+_MAX_NAMED = 3
 _OPEN, _CLOSE = "([{<", ")]}>"
 _TYPES = {
     "float": "float32",
@@ -143,6 +144,26 @@ def signatures(source: str) -> tuple[Signature, ...]:
         if read is not None and read.name not in found:
             found[read.name] = read
     return tuple(found.values())
+
+
+def missing_entry(source: str, entry: str) -> str:
+    """Return what is wrong where a text has no kernel of a name; "" where it has, or may have.
+
+    Example:
+        >>> missing_entry('extern "C" __global__ void add(int n) {}', "turn")
+        'The text has no kernel “turn”; it has “add”.'
+        >>> missing_entry('extern "C" __global__ void add(int n) {}', "add")
+        ''
+    """
+    names = [kernel.name for kernel in signatures(source)]
+    if entry in names:
+        return ""
+    if names:
+        more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        found = ", ".join(f"“{name}”" for name in names[:_MAX_NAMED])
+        return f"The text has no kernel “{entry}”; it has {found}{more}."
+    # A macro may make one that cannot be read here.
+    return "" if "__global__" in source or "#define" in source else "The text has no kernel."
 
 
 def _kernels(tokens: Sequence[str]) -> Iterator[tuple[int, bool]]:

@@ -8,7 +8,7 @@ from dataclasses import fields
 import streamlit as st
 
 from tileviz.studies.kernel.design import MAX_PARAMETERS
-from tileviz.studies.kernel.signature import Signature, signatures
+from tileviz.studies.kernel.signature import Signature, missing_entry, signatures
 from tileviz.ui import html
 from tileviz.ui.controls import CUSTOM
 from tileviz.ui.kernel.form import (
@@ -27,6 +27,7 @@ _ROWS = "lab.rows"
 _WIDTHS = [1.25, 1.45, 1.35, 1.3, 0.42, 0.42]
 _HEADS = ("Name", "dtype", "Shape or value", "Role")
 SOURCE_HEIGHT = 430
+_MAX_OFFERED = 3
 
 
 def key(field: str) -> str:
@@ -91,7 +92,8 @@ def _put(rows: Sequence[ParameterForm]) -> None:
 
 def design_row() -> None:
     """Draw preset, entry and launch in one row."""
-    with st.container(key="design_row"):
+    row = st.container(key="design_row")
+    with row:
         columns = st.columns([2.4, 1.7, 1.1, 1.1, 1.1], gap="small")
     with columns[0]:
         titles = {preset.name: preset.title for preset in RULES.presets()}
@@ -123,6 +125,29 @@ def design_row() -> None:
     for column, (field, note) in zip(columns[2:], helps.items(), strict=True):
         with column:
             st.text_input(LABELS[field], key=key(field), autocomplete="off", help=note)
+
+    with row:  # inside, so that nothing below it moves to another place in the page
+        _missing_entry()
+
+
+def _missing_entry() -> None:
+    """Say at the entry that the text has no such kernel, and offer those that it has."""
+    entry = str(st.session_state[key("entry")] or "").strip()
+    said = missing_entry(st.session_state[key("source")], entry)
+    if not said:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="lab_missing"):
+        st.html(f'<p class="tv-note" role="status">{html.text(said)}</p>', width="content")
+        for kernel in _kernels()[:_MAX_OFFERED]:
+            name = html.literal(kernel.name)
+            st.button(
+                f"Fill from the signature of {name}",
+                icon=":material/auto_fix_high:",
+                key=f"lab.fill.{kernel.name}",
+                type="tertiary",
+                on_click=_fill_from,
+                args=(kernel,),
+            )
 
 
 def _load_preset() -> None:
@@ -176,7 +201,7 @@ def parameters() -> None:
             on_click=_from_signature,
             disabled=declared is None,
             help="Names, types, and what is read and written, as the text declares them. Sizes are "
-            "yours: a new buffer starts with one element a thread.",
+            "yours: a new buffer starts with one element a thread, whole numbers as its extents.",
         )
 
 
@@ -271,4 +296,8 @@ def _declared() -> Signature | None:
 def _from_signature() -> None:
     declared = _declared()
     if declared is not None:
-        fill(collect(LabForm()).with_signature(declared), force=True)
+        _fill_from(declared)
+
+
+def _fill_from(declared: Signature) -> None:
+    fill(collect(LabForm()).with_signature(declared), force=True)

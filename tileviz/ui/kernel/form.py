@@ -6,8 +6,9 @@ Every field is kept exactly as typed, faults and all, so that nothing is lost wh
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, get_args
 
 from tileviz.dtypes import NAMES
@@ -37,6 +38,8 @@ LABELS = {
 _ONE = {"parameters": "Parameter", "buffers": "Buffer", "scalars": "Scalar"}
 _COLUMNS = {"size": "shape or value", "shape": "shape", "value": "value"}
 _MAX_DIGITS = 12
+_FLAGS = ("int8", "uint8")
+_NO_EXTENTS = (*_FLAGS, "float32", "float64")
 
 
 @dataclass(frozen=True)
@@ -159,20 +162,27 @@ class LabForm:
     def with_signature(self, signature: Signature) -> LabForm:
         """Return the form with the parameters that a kernel declares.
 
-        What was typed for a parameter of the same name and kind stays; a new buffer starts with one
-        element for each thread of the launch.
+        What was typed for a parameter of the same name and kind stays. A new buffer starts with one
+        element for each thread of the launch; new whole numbers are extents of the shortest buffer,
+        so that the first run stays inside it.
+
+        Example:
+            >>> from tileviz.studies.kernel.signature import signatures
+            >>> text = 'extern "C" __global__ void k(float* y, int rows, int cols) { y[0] = 1; }'
+            >>> filled = LabForm(text, grid="8", block="128").with_signature(signatures(text)[0])
+            >>> [row.size for row in filled.parameters]
+            ['1024', '32', '32']
         """
         before = {(row.name, row.role == "scalar"): row for row in self.parameters}
-        many = str(self._threads())
         rows = []
         for declared in signature.parameters:
-            scalar = declared.role == "scalar"
-            old = before.get((declared.name, scalar))
-            size = old.size if old else "1.0" if declared.dtype in ("float32", "float64") else many
-            size = size if old or scalar else many
+            old = before.get((declared.name, declared.role == "scalar"))
+            size = old.size if old else "" if declared.role == "scalar" else str(self._threads())
             dtype = declared.dtype or (old.dtype if old else "")
             rows.append(ParameterForm(declared.name, dtype, size, declared.role))
-        return replace(self, entry=signature.name, parameters=tuple(rows))
+        extent = str(_extent(rows, self._threads()))
+        filled = [row if row.size else replace(row, size=_start(row, extent)) for row in rows]
+        return replace(self, entry=signature.name, parameters=tuple(filled))
 
     def _threads(self) -> int:
         total = 1
@@ -183,6 +193,42 @@ class LabForm:
             except DesignError:
                 continue
         return min(total, 1 << 20)
+
+
+def _start(row: ParameterForm, extent: str) -> str:
+    """Return what a new scalar starts with; a number of one byte is a flag more than an extent."""
+    if row.dtype in ("float32", "float64"):
+        return "1.0"
+    return "1" if row.dtype in _FLAGS else extent
+
+
+def _extent(rows: Sequence[ParameterForm], threads: int) -> int:
+    """Return what new whole numbers start with: as many extents as fit the shortest buffer."""
+    left = min((_elements(row.size) for row in rows if row.role != "scalar"), default=threads)
+    whole = [row for row in rows if row.role == "scalar" and row.dtype not in _NO_EXTENTS]
+    for row in whole:
+        typed = row.size.strip()[:_MAX_DIGITS]
+        left //= max(int(typed), 1) if typed.isascii() and typed.isdigit() else 1
+    new = sum(not row.size for row in whole)
+    return _root(max(left, 1), new) if new else 1
+
+
+def _root(value: int, degree: int) -> int:
+    """Return the largest whole number whose power is at most ``value``.
+
+    Example:
+        >>> _root(1024, 1), _root(1024, 2), _root(1000, 3), _root(1 << 20, 5)
+        (1024, 32, 10, 16)
+    """
+    guess = round(value ** (1 / degree))
+    return guess if guess**degree <= value else guess - 1
+
+
+def _elements(size: str) -> int:
+    try:
+        return prod(_shape(size))
+    except DesignError:
+        return 1
 
 
 def _records(text: str) -> list[list[str]]:

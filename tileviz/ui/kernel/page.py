@@ -14,6 +14,7 @@ from tileviz.studies.kernel import derive, explain
 from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.kernel.kernel import kernel
 from tileviz.studies.kernel.plan import plan
+from tileviz.studies.kernel.signature import missing_entry
 from tileviz.ui import explain as explain_number
 from tileviz.ui import frame, html
 from tileviz.ui.agreement import settle, show_faults
@@ -90,6 +91,11 @@ def _said(design: KernelDesign, found: Outcome) -> None:
     if found.fault:
         st.html(html.verdict("error", html.sentence(found.fault)))
     elif found.view is None:
+        missing = missing_entry(design.source, design.entry)
+        if missing:
+            how = "Choose another entry, or fill it and its parameters from the signature."
+            st.html(html.verdict("attention", missing, how))
+            return
         said = explain.verdict(plan(design))
         st.html(html.verdict("neutral", said.sentence, "Not run yet."))
     else:

@@ -114,6 +114,8 @@ export default function (component) {
   } else {
     box.dataset.subject = data.subject
     const wanted = table.querySelector(".problem, .worst")
-    if (wanted) box.scrollTop = wanted.offsetTop - box.clientHeight / 2
+    // From the first line on, unless the line at fault lies below what is seen.
+    const below = wanted && wanted.offsetTop + wanted.offsetHeight > box.clientHeight
+    box.scrollTop = below ? wanted.offsetTop - box.clientHeight / 2 : 0
   }
 }

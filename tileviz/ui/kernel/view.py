@@ -126,7 +126,8 @@ def _values(array: Array, name: str) -> tuple[str, str]:
     finite = array[np.isfinite(array)] if array.dtype.kind == "f" else array
     spread = f"{_number(finite.min())} to {_number(finite.max())}" if finite.size else ""
     missing = array.size - finite.size
-    return f"{first}{more}", f"{spread}; {missing:,} not finite" if missing else spread
+    odd = f"{missing:,} not finite" if missing else ""
+    return f"{first}{more}", "; ".join(filter(None, (spread, odd)))
 
 
 def _number(value: object) -> str:
