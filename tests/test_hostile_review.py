@@ -171,3 +171,10 @@ def test_half_a_character_in_a_comparison(field: str) -> None:
 def test_a_name_that_no_report_can_hold(name: str) -> None:
     with pytest.raises(DesignError, match=r"^name: "):
         report_of(preset("layout-row-major").design, name=name)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("extents", [[], [1, 1, 1, 1], "1,1", {}])
+@pytest.mark.parametrize("field", ["grid", "block"])
+def test_a_launch_of_no_or_four_extents(field: str, extents: object) -> None:
+    with pytest.raises(DesignError, match=f"{field}: one to three whole numbers are expected"):
+        own_kernel("", **{field: extents})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -37,6 +37,8 @@ class Measure:
         """Its option on the command line, without the dashes."""
         return f"{self.sense}-{self.name.replace('_', '-')}"
 
+
+_MOST = sys.float_info.max
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -140,6 +142,10 @@ def read_budgets(given: Mapping[str, Any], *, strict: bool = True) -> tuple[Budg
             found += [_budget(inner, limit, name) for inner, limit in value.items()]
         else:
             found.append(replace(_budget(name, value, ""), strict=strict))
+    for at, budget in enumerate(found):
+        if any((other.name, other.study) == (budget.name, budget.study) for other in found[:at]):
+            message = "stands twice, in two spellings; which one holds?"
+            raise DesignError(budget.measure.option, message, budget.limit)
     return tuple(found)
 
 
@@ -151,14 +157,19 @@ def _budget(name: str, limit: Any, study: str) -> Budget:
     if known is None or (prefixed and sense != known.sense):
         options = ", ".join(measure.option for measure in MEASURES.values())
         raise DesignError(shown_name(name), f"no such budget; there are {options}", shown(limit))
-    if isinstance(limit, bool) or not isinstance(limit, (int, float)):
-        raise DesignError(known.option, "a number of 0 or more is expected", shown(limit))
-    if not (math.isfinite(limit) and limit >= 0):
-        raise DesignError(known.option, "a number of 0 or more is expected", shown(limit))
+    # What has a least is a share; whole numbers beyond every float are no limit either.
+    most, allowed = (1.0, "from 0 to 1") if known.sense == "min" else (_MOST, "of 0 or more")
+    number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
+    if not number or not 0 <= limit <= most:
+        raise DesignError(known.option, f"a number {allowed} is expected", shown(limit))
     if study and known.name not in _NAMES[study]:
-        message = f"a {study} design has no such budget; {_has(_NAMES[study])}"
+        message = f"{_one(study)} design has no such budget; {_has(_NAMES[study])}"
         raise DesignError(known.option, message, limit)
     return Budget(known.name, limit, study)
+
+
+def _one(study: str) -> str:
+    return f"an {study}" if study == "access" else f"a {study}"
 
 
 def _has(names: Sequence[str]) -> str:
@@ -193,7 +204,7 @@ def budgets_for(design: Design, budgets: Sequence[Budget]) -> tuple[Budget, ...]
     for budget in chosen.values():
         if budget.name not in names:
             where = " in global memory" if _is_global(design) else ""
-            message = f"a {design.study} design{where} has no such budget; {has}"
+            message = f"{_one(design.study)} design{where} has no such budget; {has}"
             raise DesignError(budget.measure.option, message, budget.limit)
     return tuple(chosen.values())
 

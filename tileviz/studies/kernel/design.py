@@ -136,9 +136,9 @@ class KernelDesign(Design):
     @classmethod
     def _three(cls, value: Any) -> Any:
         values = [value] if isinstance(value, int) else value
-        return (
-            [*values, 1, 1][:3] if isinstance(values, (list, tuple)) and len(values) < 3 else values
-        )
+        if not isinstance(values, (list, tuple)) or not 1 <= len(values) <= 3:
+            raise DesignError("", "one to three whole numbers are expected", shown(value))
+        return [*values, 1, 1][:3]
 
     @field_validator("grid")
     @classmethod
