@@ -68,6 +68,24 @@ def test_it_is_empty_until_it_is_opened(open_page: Opened, monkeypatch: pytest.M
     assert not test.exception and "HTML report" not in labels(test)
 
 
+def test_a_report_outlives_the_closed_menu_together_with_its_words(open_page: Opened) -> None:
+    test = opened(open_page, "permute")
+    test.text_input(key="permute.export.title").input("Mine")
+    test.text_area(key="permute.export.note").input("Seen <b>")
+    test.toggle(key="permute.export.run").set_value(True)
+    test.button(key="FormSubmitter:permute.export.report-Make report").click().run()
+    assert "HTML report" in labels(test)
+    for open_now in (False, True):
+        test.session_state["permute.export"] = open_now
+        test.run()
+        assert ("HTML report" in labels(test)) is open_now
+    assert test.text_input(key="permute.export.title").value == "Mine"
+    assert test.text_area(key="permute.export.note").value == "Seen <b>"
+    assert test.toggle(key="permute.export.run").value is True
+    said = "Holds: title “Mine”, your note, run first."
+    assert any(said in element.proto.body for element in test.get("html"))
+
+
 def test_a_design_is_sent_once(open_page: Opened) -> None:
     test = opened(open_page, "permute")
     wanted = preset("permute-demo")

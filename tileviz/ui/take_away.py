@@ -156,6 +156,13 @@ class _Asked:
     note: str
     run: bool
 
+    @property
+    def holds(self) -> str:
+        """What the report is made of, in words: the fields may have been changed since."""
+        title = f"title “{self.title}”" if self.title else "no title"
+        run = "run first" if self.run else "not run"
+        return f"Holds: {title}, {'your note' if self.note else 'no note'}, {run}."
+
     def text(self, address: str) -> str:
         """Return the report."""
         return report_of(
@@ -167,6 +174,13 @@ def _report(page: str, design: Design) -> None:
     """Offer the report: figures, CUDA and numbers in one file that opens offline."""
     st.html(html.panel("Report", "one HTML file that opens offline"))
     can_run = bool(_runs(design).entry) and machine.emulates()
+    wanted: _Asked | None = st.session_state.get(f"{page}.export.asked")
+    if wanted is not None and wanted.design != design:
+        wanted = None
+    if wanted is not None:
+        # The fields are gone while the menu is closed; a report must not outlive what it holds.
+        for field in ("title", "note", "run"):
+            st.session_state.setdefault(f"{page}.export.{field}", getattr(wanted, field))
     # A form: what is typed there must not be lost to a click that comes before its rerun.
     with st.form(f"{page}.export.report", border=False):
         title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
@@ -179,16 +193,17 @@ def _report(page: str, design: Design) -> None:
             help="The report then shows what was measured beside what was predicted.",
         )
         if row.form_submit_button("Make report", icon=":material/description:", width="stretch"):
-            asked = _Asked(design, title, note, run and can_run)
-            st.session_state[f"{page}.export.asked"] = asked
-    wanted = st.session_state.get(f"{page}.export.asked")
-    if wanted is None or wanted.design != design:
+            wanted = _Asked(design, title, note, run and can_run)
+            st.session_state[f"{page}.export.asked"] = wanted
+    if wanted is None:
         return
+    made = wanted
+    st.html(f'<p class="tv-note">{html.text(made.holds)}</p>')
     parts = urlsplit(_server())
     address = "" if parts.hostname in _LOCAL else _server()
     _download(
         "HTML report",
-        lambda: wanted.text(address),
+        lambda: made.text(address),
         f"tileviz-{design.study}.html",
         "text/html",
         f"{page}.export.html",
