@@ -27,6 +27,7 @@ from tileviz.ui.broadcast.cached import code_of, standalone_of, versions_of
 from tileviz.ui.broadcast.decision import finder, finder_table
 from tileviz.ui.broadcast.form import FIELDS, BroadcastForm, label
 from tileviz.ui.broadcast.loads import loads
+from tileviz.ui.broadcast.words import about
 from tileviz.ui.frame import page_of
 
 SCRIPT = "pages/3_Broadcast.py"
@@ -399,3 +400,10 @@ def test_lines_that_are_not_marked_are_the_same(left: list[str], right: list[str
         for lines, marked in ((left, marks.left), (right, marks.right))
     ]
     assert kept[0] == kept[1]
+
+
+def test_the_general_kernel_is_not_said_to_load_again_what_it_keeps() -> None:
+    for channels, said in ((128, "the value is loaded once"), (192, "loaded, in every step")):
+        made = plan(make_design({"study": "broadcast", "operands": [[channels]],
+                                 "out": [64, 56, 56, channels]}))  # fmt: skip
+        assert said in about(made, "before")

@@ -77,9 +77,9 @@ def general_loads(design: BroadcastDesign, tactic: General) -> Steps:
         parts = operand_digits(design, position)
         said = [_stays(part, tactic.threads, tactic.serial) for part in parts]
         form = " + ".join(_form(part) for part in parts) or "0"
-        kept = "the same in all steps: loaded once" if tactic.invariant[position] else (
-            "another in every step: loaded each time"
-        )  # fmt: skip
+        kept = "the same in all steps: loaded once"
+        if not tactic.invariant[position]:
+            kept = _loaded_again(parts, tactic.threads, tactic.serial)
         text = f"{name} is read at {form}. {' '.join(said)} So its index is {kept}."
         count = shown(counts[-1])
         if parts and tactic.serial > 1:
@@ -117,11 +117,33 @@ def _stays(part: Digit, threads: int, serial: int) -> str:
         size = part.divisor * part.modulus
         fits = "divides" if threads % size == 0 else "does not divide"
         period = f"repeats after {size:,} elements, which {fits} the {threads} elements of a step"
-    whole = "is" if part.divisor % (threads * serial) == 0 else "is not"
+    if part.divisor == 1:
+        return f"{_form(part)} {period}."
+    whole = "a" if part.divisor % (threads * serial) == 0 else "no"
     return (
-        f"{_form(part)} {period}; and {part.divisor:,} {whole} a multiple of the "
-        f"{threads * serial:,} elements of a block."
+        f"{_form(part)} {period}; it stays the same for {part.divisor:,} elements in a row, "
+        f"{whole} whole number of blocks of {threads * serial:,}."
     )
+
+
+def _loaded_again(parts: Sequence[Digit], threads: int, serial: int) -> str:
+    """Say why an index that is not the same in all steps is loaded in each, as a clause."""
+    changing = [part for part in parts if not _same(part, threads, serial)]
+    if all(part.divisor > 1 for part in changing):
+        return "not the same in all steps of every thread: loaded each time"
+    text = "another from one step to the next: loaded each time"
+    back = next((s for s in range(2, serial) if all(_back(p, s * threads) for p in changing)), None)
+    if back is None:
+        return text
+    return (
+        f"{text}. Step {back} is back at the element of step 0, {back} · {threads} elements "
+        "further, but the compiler does not find that out"
+    )
+
+
+def _back(part: Digit, elements: int) -> bool:
+    """Return whether a digit is the same so many elements further, wherever it starts."""
+    return part.modulus is not None and elements % (part.divisor * part.modulus) == 0
 
 
 def _remainder(part: Digit, threads: int) -> str:

@@ -42,6 +42,11 @@ def about(plan: BroadcastPlan, version: Version) -> str:
         )
     elif version == "cinn":
         words = "The tactic declines, so this is the general kernel under its own name."
+    elif plan.loads_before == 1:
+        words = (
+            "Each step moves a whole block ahead in the flat output; the operand's index comes out "
+            "the same every time, so the value is loaded once."
+        )
     else:
         words = (
             "Each step moves a whole block ahead in the flat output, so the operand's index is "
