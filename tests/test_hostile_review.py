@@ -15,6 +15,7 @@ from tileviz.cli import app
 from tileviz.comparing import compare
 from tileviz.comparing.code import differences
 from tileviz.comparing.pairs import read_side
+from tileviz.comparing.running import run_both
 from tileviz.errors import DesignError
 from tileviz.export.differences import line_marks
 from tileviz.export.links import parse_link
@@ -178,3 +179,11 @@ def test_a_name_that_no_report_can_hold(name: str) -> None:
 def test_a_launch_of_no_or_four_extents(field: str, extents: object) -> None:
     with pytest.raises(DesignError, match=f"{field}: one to three whole numbers are expected"):
         own_kernel("", **{field: extents})
+
+
+def test_two_runs_at_fault_are_not_only_equal() -> None:
+    names = ("kernel-race", "kernel-out-of-bounds")
+    found = compare(*(preset(name).design for name in names))  # type: ignore[union-attr]
+    said = run_both(found, "emulator").statement(found)
+    assert said.state == "error"
+    assert said.sentence.startswith("Measured. Neither is correct. ")

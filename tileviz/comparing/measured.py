@@ -154,7 +154,9 @@ def measured_statement(rows: Sequence[Row], names: tuple[str, str]) -> Statement
     wrong = [name for name, value in zip(names, _verified(rows), strict=True) if value is False]
     state: State = "error" if wrong else "attention" if better == "each" else "ok"
     sentence = said or equals(rows) or "Neither run has a number to decide by."
-    return Statement(state, f"Measured. {sentence}", _around(rows))
+    # Costs of two wrong results must not read as a recommendation.
+    neither = "Neither is correct. " if len(wrong) == len(names) else ""
+    return Statement(state, f"Measured. {neither}{sentence}", _around(rows))
 
 
 def _around(rows: Sequence[Row]) -> str:
