@@ -187,3 +187,10 @@ def test_two_runs_at_fault_are_not_only_equal() -> None:
     said = run_both(found, "emulator").statement(found)
     assert said.state == "error"
     assert said.sentence.startswith("Measured. Neither is correct. ")
+
+
+@pytest.mark.parametrize("more", [[], ["--check"], ["banks-and-words"]])
+def test_a_folder_of_lessons_that_is_not_there(tmp_path: Path, more: list[str]) -> None:
+    done = SHELL.invoke(app, ["lessons", *more, "--folder", str(tmp_path / "none")])
+    assert done.exit_code == 2
+    assert "folder: there is no such folder of lessons" in done.stderr

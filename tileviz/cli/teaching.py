@@ -37,6 +37,8 @@ def lessons(
     from tileviz.lessons import shelf, shelf_of
 
     def work() -> int:
+        if folder is not None and not folder.is_dir():
+            raise DesignError("folder", "there is no such folder of lessons", str(folder)[:120])
         found = shelf() if folder is None else shelf_of([folder])
         if check:
             return _check(found, name, as_json)
