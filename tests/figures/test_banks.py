@@ -9,18 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tileviz.figures.banks import (
-    MAP_WIDTH,
+from tileviz.figures.bank_strips import (
     bank_strip,
-    describe_tile,
     lane_strip,
     line_map,
     served,
     thumbnail,
-    tile_classes,
-    tile_map,
     wavefront_map,
 )
+from tileviz.figures.banks import MAP_WIDTH, describe_tile, tile_classes, tile_map
 from tileviz.figures.tokens import DARK, IDLE, LIGHT, PRINT, THEMES, pass_classes
 from tileviz.memory import bank_load
 from tileviz.studies.access.design import AccessDesign

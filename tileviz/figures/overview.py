@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from tileviz.figures import banks, broadcast, permute
+from tileviz.figures import bank_strips, banks, broadcast, permute
 from tileviz.figures.layout_views import (
     cells_key,
     colouring,
@@ -168,10 +168,10 @@ def _instruction(plan: AccessPlan, theme: Theme) -> tuple[Picture, ...]:
     if verdict.banks is None:
         lines = counted(verdict.lines or 0, "line")
         note = f"{counted(verdict.sectors or 0, 'sector')} in {lines} of 128 bytes"
-        strip, name = banks.line_map(shown, theme), "Lines and sectors"
+        strip, name = bank_strips.line_map(shown, theme), "Lines and sectors"
     else:
         note = f"{counted(verdict.wavefronts or 0, 'wavefront')}, ideal {verdict.ideal}"
-        strip, name = banks.bank_strip(shown, theme), "Words per bank"
+        strip, name = bank_strips.bank_strip(shown, theme), "Words per bank"
     found.append(Picture(name, note, strip, f"{name}: {note}.", banks.MAP_WIDTH, legend))
     return tuple(found)
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 import streamlit as st
 
 from tileviz.export.links import to_query
-from tileviz.figures.banks import thumbnail as access_thumbnail
+from tileviz.figures.bank_strips import thumbnail as access_thumbnail
 from tileviz.figures.broadcast import thumbnail as broadcast_thumbnail
 from tileviz.figures.layouts import thumbnail as layout_thumbnail
 from tileviz.figures.permute import thumbnail

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from tileviz.errors import DesignError
-from tileviz.figures import banks
+from tileviz.figures import bank_strips, banks
 from tileviz.figures.tokens import IDLE, PRINT, Theme
 from tileviz.studies.access.candidates import Candidate
 from tileviz.studies.access.cell import cell, formula, why
@@ -208,7 +208,7 @@ def _physical(scene: _Scene) -> None:
         )
         if scene.part is None:
             st.html(_legend(scene, *banks.legend_of(shown)))
-        _strip(banks.line_map(shown, theme), "lines", f"{verdict.lines} lines of 32 words")
+        _strip(bank_strips.line_map(shown, theme), "lines", f"{verdict.lines} lines of 32 words")
         return
     st.session_state.setdefault(_VIEW, "banks")
     view: Physical = st.session_state[_VIEW] or "banks"
@@ -229,7 +229,11 @@ def _physical(scene: _Scene) -> None:
 
 
 def _bank_view(shown: Instruction, theme: Theme, view: Physical, name: str) -> None:
-    draw = {"banks": banks.bank_strip, "wavefronts": banks.wavefront_map, "lanes": banks.lane_strip}
+    draw = {
+        "banks": bank_strips.bank_strip,
+        "wavefronts": bank_strips.wavefront_map,
+        "lanes": bank_strips.lane_strip,
+    }
     alt = f"{_KEYS[view]}: {shown.verdict.wavefronts} wavefronts, ideal {shown.verdict.ideal}"
     _strip(draw[view](shown, theme), name, alt)
 
