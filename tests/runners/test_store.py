@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tileviz.runners import Run, RunnerInfo, store, store_file
+from tileviz import api
+from tileviz.runners import Run, RunnerInfo, run_kernel, store, store_file
 from tileviz.runners.store import RunStore, data_folder, keep
 from tileviz.runners.store_entry import MAX_RUN, KeptRun, Wanted, entry_of
 from tileviz.runners.store_file import StoreFile, StoreUnavailable, identity
@@ -46,6 +47,32 @@ def entry(number: int = 0, **changes: object) -> KeptRun:
         run={"accesses": [], "number": number},
     )
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_an_own_kernel_is_kept_with_the_verdict_of_the_lab(tmp_path: Path) -> None:
+    history = RunStore(tmp_path)
+    for name in ("kernel-transpose", "kernel-transpose-padded"):
+        found = preset(name)
+        assert found is not None
+        run = run_kernel(api.kernel(found.design), on="emulator", study="kernel")
+        history.add(entry_of(found.design, run, version="0"))
+    padded, plain = history.find(Wanted(), limit=9)
+    assert padded.outcome.state == "ok"
+    assert padded.outcome.sentence == "Nothing is paid above the ideal."
+    said = "Line 12: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank."
+    assert (plain.outcome.state, plain.outcome.sentence) == ("attention", said)
+    whole = history.get(1)
+    assert whole is not None and whole.outcome == plain.outcome
+
+    # One that was kept before is judged by its counts when it is read; nonsense stays as it is.
+    before = Statement("attention", "Ran without a fault; no reference to check against.")
+    kept = replace(whole, outcome=before)
+    history.add(kept)
+    history.add(replace(kept, run={"accesses": 3}))
+    nonsense, older = history.find(Wanted(), limit=2)
+    assert older.outcome.sentence == "Line 12: 3,968 wavefronts above the ideal."
+    assert [run.outcome for run in history.every(Wanted())][:2] == [before, older.outcome]
+    assert nonsense.outcome == before
 
 
 def run_of(**changes: object) -> Run:

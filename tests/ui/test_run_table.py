@@ -38,6 +38,7 @@ def _run(*rows: AccessRow, **changes: object) -> Run:
         "problems": (),
         "traced_blocks": None,
         "outputs": {"dst": OutputSummary("float32", 256, "00")},
+        "study": "access",
     }
     return Run(**{**fields, **changes})
 

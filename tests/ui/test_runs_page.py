@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,16 @@ def test_a_run_of_the_engine_is_opened_with_its_table(open_page: OpenPage) -> No
     assert "src=S[(2,1,4,32)" in unquote(link.proto.query_string)
 
 
+def test_an_own_kernel_and_its_fixed_version_look_as_in_the_lab(open_page: OpenPage) -> None:
+    for name in ("kernel-transpose", "kernel-transpose-padded"):
+        api.run(preset(name).design, on="emulator")  # type: ignore[union-attr]
+    text = said(open_page(SCRIPT))
+    assert "Line 12: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank." in text
+    assert "Nothing is paid above the ideal." in text
+    marks = re.findall(r'tv-glyph tv-(\w+)">.*?</span></span> <span>(\w+)', text)
+    assert marks == [("ok", "Nothing"), ("attention", "Line")]
+
+
 def test_search_filters_and_pages(open_page: OpenPage) -> None:
     for number in range(23):
         add(seed=number, at=f"2026-11-{1 + number:02}T10:00:00Z", name=f"number {number}")
@@ -119,6 +130,8 @@ def test_search_filters_and_pages(open_page: OpenPage) -> None:
     page = open_page(SCRIPT)
     assert rows(page) == 10 and "1 to 10 of 24" in said(page)
     assert "24 runs, 1 wrong or at fault." in said(page)
+    # Counts of all time: no alarm for a fault that was mended long ago.
+    assert 'class="tv-verdict tv-neutral-box"' in said(page)
     button(page, "Older").click().run()
     assert "11 to 20 of 24" in said(page) and page.query_params["page"] == "2"
     page.text_input(key="runs.find").set_value("number 7").run()

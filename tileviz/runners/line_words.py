@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from tileviz.emulator.problems import Problem
 from tileviz.memory import SECTOR_BYTES
@@ -59,6 +60,25 @@ def own_statement(
 def run_words(run: Run) -> Statement:
     """Return the verdict on a whole run of a kernel without a reference."""
     return own_statement(run.accesses, run.problems, kept(run.accesses, run.measured))
+
+
+def json_words(run: Mapping[str, Any]) -> Statement:
+    """Return the same verdict on a ``run`` object, kept or recorded.
+
+    A run object holds counts alone, not the addresses that say why the worst line costs more.
+
+    Example:
+        >>> counts = {"wavefronts": 64, "ideal": 2, "sectors": None}
+        >>> row = {"line": 9, "space": "shared", "op": "ld", "bytes": 4, "executions": 2,
+        ...        "predicted": None, "measured": counts}
+        >>> json_words({"accesses": [row], "problems": []}).sentence
+        'Line 9: 62 wavefronts above the ideal.'
+    """
+    rows = [AccessRow.of_json(row) for row in run.get("accesses") or []]
+    problems = [
+        Problem(one["kind"], str(one["message"]), one["line"]) for one in run.get("problems") or []
+    ]
+    return own_statement(rows, problems, [None] * len(rows))
 
 
 def worst_row(rows: Sequence[AccessRow]) -> int | None:

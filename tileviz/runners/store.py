@@ -26,6 +26,7 @@ from tileviz.runners.store_entry import (
     tidy,
 )
 from tileviz.runners.store_file import DAMAGED, StoreFile
+from tileviz.runners.words import statement_of
 from tileviz.studies.design import Design
 from tileviz.studies.documents import json_line
 from tileviz.studies.statement import GLYPHS, Statement
@@ -40,6 +41,10 @@ _SEED = re.compile(r"-?[0-9]{1,40}")
 _COLUMNS = (
     "id, at, study, variant, verdict, state, sentence, facts, runner, device, verified, version, "
     "seed, name, note, design"
+)
+# Runs of one's own kernels that were kept before they had a verdict are judged when they are read.
+_UNJUDGED = (
+    "CASE WHEN study = 'kernel' AND sentence LIKE 'Ran without a fault%' THEN run END AS unjudged"
 )
 _SOUGHT = (
     "design",
@@ -166,7 +171,8 @@ class RunStore:
             StoreUnavailable: It cannot be read.
         """
         where, values = _where(wanted)
-        text = f"SELECT {_COLUMNS} FROM runs{where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?"
+        columns = f"{_COLUMNS}, {_UNJUDGED}"
+        text = f"SELECT {columns} FROM runs{where} ORDER BY at DESC, id DESC LIMIT ? OFFSET ?"
         return tuple(map(_kept, self._rows(text, (*values, limit, offset))))
 
     def count(self, wanted: Wanted, *, after: str = "") -> int:
@@ -187,7 +193,7 @@ class RunStore:
         Raises:
             StoreUnavailable: It cannot be read.
         """
-        text = f"SELECT {_COLUMNS}, run FROM runs WHERE id = ?"
+        text = f"SELECT {_COLUMNS}, {_UNJUDGED}, run FROM runs WHERE id = ?"
         row = self._file.read(lambda c: c.execute(text, (number,)).fetchone(), None)
         return None if row is None else _kept(row)
 
@@ -199,7 +205,7 @@ class RunStore:
         """
         where, values = _where(wanted)
         joint = "AND" if where else "WHERE"
-        text = f"SELECT {_COLUMNS}, run FROM runs{where}"
+        text = f"SELECT {_COLUMNS}, {_UNJUDGED}, run FROM runs{where}"
         last: tuple[str, int] | None = None
         while True:
             more = "" if last is None else f" {joint} (at, id) < (?, ?)"
@@ -261,7 +267,8 @@ def _kept(row: Sequence[Any]) -> KeptRun:
         design=_document(design),
         variant=variant,
         verdict=verdict,
-        outcome=Statement(state if state in GLYPHS else "attention", sentence, facts),
+        outcome=_judged(row[16])
+        or Statement(state if state in GLYPHS else "attention", sentence, facts),
         runner=runner,
         device=device,
         verified=None if verified is None else bool(verified),
@@ -272,7 +279,17 @@ def _kept(row: Sequence[Any]) -> KeptRun:
         id=number,
         key=str(number),
     )
-    return made if len(row) == 16 else replace(made, run=_document(_said(row[16])))
+    return made if len(row) == 17 else replace(made, run=_document(_said(row[17])))
+
+
+def _judged(run: object) -> Statement | None:
+    """Return the verdict on a run that was kept without one, None where it cannot be read."""
+    if run is None:
+        return None
+    try:
+        return statement_of({**_document(_said(run)), "study": "kernel"})
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def _said(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from tileviz.errors import DesignError
 from tileviz.runners.results import Run
-from tileviz.runners.words import statement_of
+from tileviz.runners.words import run_statement
 from tileviz.studies.design import Design, shown
 from tileviz.studies.documents import json_line
 from tileviz.studies.errors import NotRunnable
@@ -124,7 +124,7 @@ def entry_of(
         design=document,
         variant=tidy(variant, MAX_NAME),
         verdict=_verdict(design, plan),
-        outcome=statement_of(result),
+        outcome=run_statement(run),
         runner=run.runner.name,
         device=run.runner.device,
         verified=run.verified,

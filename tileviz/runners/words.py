@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tileviz.runners.line_words import json_words, run_words
 from tileviz.studies.statement import State, Statement
 from tileviz.words import counted
 
@@ -18,8 +19,12 @@ _US = "µs"
 
 
 def run_statement(run: Run) -> Statement:
-    """Return the verdict on correctness: every output element, then prediction against count."""
-    return statement_of(run.to_json())
+    """Return the verdict on correctness: every output element, then prediction against count.
+
+    Of a user's own kernel, which has neither reference nor prediction, what its lines cost.
+    """
+    own = run.study == "kernel" and not run.verified and run.mismatch is None
+    return run_words(run) if own else statement_of(run.to_json())
 
 
 def statement_of(run: Mapping[str, Any]) -> Statement:
@@ -33,6 +38,8 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         'Output correct, runs the first 32 of 64 elements.'
     """
     problems, wrong = run.get("problems") or [], run.get("mismatch")
+    if run.get("study") == "kernel" and not run["verified"] and not wrong:
+        return json_words(run)
     if problems:
         return _problem(problems)
     total = sum(output["count"] for output in (run.get("outputs") or {}).values())

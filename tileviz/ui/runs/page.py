@@ -95,5 +95,6 @@ def _verdict(history: History, found: Listing, asked: Asked) -> None:
         facts.append("The history is switched off: new runs are not kept.")
     if damaged := store.damaged():
         facts.append(f"A damaged history is kept beside it: {', '.join(damaged[-3:])}.")
-    state = "attention" if wrong or damaged else "ok"
+    # Counts of all time are no verdict on the present; a damaged history is worth a look.
+    state = "attention" if damaged else "neutral"
     st.html(html.verdict(state, sentence, " ".join(facts)))
