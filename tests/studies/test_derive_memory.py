@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tileviz import api
 from tileviz.memory import Accesses, judge, shared_wavefronts
 from tileviz.studies.address_steps import address_steps, bank_steps
 from tileviz.studies.derivation import Bits, Step
@@ -22,6 +23,7 @@ from tileviz.studies.memory_steps import (
     n_way_steps,
     used_steps,
 )
+from tileviz.studies.registry import preset
 
 Check = Callable[[str], Any]
 OPS = ("ld", "st", "ldgsts.ca", "ldmatrix.x1", "ldmatrix.x2", "ldmatrix.x4", "stmatrix.x4", "atom")
@@ -142,3 +144,34 @@ def test_the_check_can_fail(wrong: str, check_arithmetic: Check) -> None:
     with pytest.raises(AssertionError):
         check_arithmetic(wrong)
     assert check_arithmetic("floor(1,168 / 4) mod 32 = 4") == 4
+
+
+def test_sizes_of_arrangements_say_where_they_come_from() -> None:
+    found = api.explain(preset("banks-ldmatrix-64x64").design)
+    one = next(n for n in found if n.name.endswith(".bytes") and n.value == 9216)
+    assert [step.arithmetic for step in one.steps] == [
+        "64 · 64 · 2 = 8,192", "64 · 72 · 2 = 9,216",
+    ]  # fmt: skip
+    assert "S[(64, 64):(72, 1)]" in one.steps[1].text
+    extra = found.find(one.name.replace(".bytes", ".extra_bytes"))
+    assert extra.steps[-1].arithmetic == "9,216 − 8,192 = 1,024"
+
+
+def test_what_a_task_reads_is_unfolded() -> None:
+    found = api.explain(preset("schedule-ragged").design)
+    first, last = found.find("metrics.read_bytes").steps
+    assert first.arithmetic == "(128 + 256) · 64 = 24,576"
+    assert last.arithmetic.startswith("(456 · 24,576) · 256")
+
+
+def test_edges_are_said_to_be_whole_where_the_number_stands() -> None:
+    ragged = api.plan(preset("schedule-ragged").design)
+    found = api.explain(ragged.design)
+    once = found.find("metrics.operand_bytes")
+    assert once.label == "A and B, each once, edges as whole tiles"
+    assert once.steps[0].arithmetic == "(2,400 + 6,000) · 16,384 · 16 / 8 = 275,251,200"
+    assert once.value == ragged.metrics.operand_bytes > 275_251_200
+    assert ragged.to_json()["metrics"]["edges_note"] == "edges count as whole tiles"
+    even = api.plan(preset("schedule-zn-3").design)
+    assert "edges_note" not in even.to_json()["metrics"]
+    assert api.explain(even.design).find("metrics.operand_bytes").label == "A and B, each once"

@@ -67,6 +67,28 @@ def test_every_page_unfolds_its_numbers(
     assert 'class="tv-steps"' not in _html(test)
 
 
+@pytest.mark.parametrize(
+    ("script", "page"), [p[:2] for p in PAGES[:5]], ids=[p[1] for p in PAGES[:5]]
+)
+def test_the_number_offered_first_has_arithmetic(open_page: Opened, script: str, page: str) -> None:
+    test = _open(open_page(script), page)
+    drawn = _html(test)
+    lines = re.findall(r"<code>([^<]*)</code>", drawn[drawn.index('class="tv-steps"') :])
+    assert any(" = " in line for line in lines), lines
+    assert "By definition." not in drawn
+
+
+def test_waves_are_counted_as_the_page_counts_them(open_page: Opened) -> None:
+    test = _open(open_page("pages/2_Block_schedule.py"), "schedule")
+    _choose(test, "schedule", "footprint of any wave")
+    box = next(one for one in test.number_input if one.label == "Wave, 1 to 19")
+    box.set_value(19).run()
+    words = _words(test)
+    assert "wave 19: footprint" in words
+    assert "Wave 19 of 19, number 18 in results, which count from 0, runs 24 tasks" in words
+    assert "metrics.wave_footprint_bytes.18" in words
+
+
 def test_a_conflict_unfolds_with_its_bits_and_its_rule(open_page: Opened) -> None:
     test = _open(open_page(PERMUTE, DECLINED), "permute")
     _choose(test, "permute", "k = 0, write = 16 wavefronts")

@@ -142,7 +142,8 @@ def _schedule(left: Any, right: Any, same_work: bool) -> list[Measure]:
         Measure("padding", "padding", figure("padding"), "percent", "lower"),
         Measure("waves", "waves", figure("waves")),
         Measure("count", "tasks", lambda p: len(p.schedule)),
-        Measure("operand_bytes", "A and B", lambda p: p.metrics.operand_bytes, "bytes"),
+        Measure("operand_bytes", "A and B, whole tiles", lambda p: p.metrics.operand_bytes,
+                "bytes"),
     ]  # fmt: skip
 
 

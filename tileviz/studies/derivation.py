@@ -195,11 +195,13 @@ class Parameter:
         name: As in the family's name.
         choices: What it may be.
         default: Where to begin.
+        first: What a page calls the first choice of a range; names and results count from 0.
     """
 
     name: str
     choices: range | tuple[str, ...]
     default: int | str
+    first: int = 0
 
     def read(self, text: str) -> int | str:
         """Return the choice that a text names.
@@ -282,6 +284,22 @@ class Numbers:
 
     def __iter__(self) -> Iterator[Derivation]:
         return iter(self.derivations)
+
+    @property
+    def opening(self) -> str:
+        """The name of the number to show first: one that has arithmetic, where there is one.
+
+        Example:
+            >>> given = Derivation("k", "K", "k", 0, "", lambda: [Step("By definition.", "0")])
+            >>> both = Derivation("cost", "K", "cost", 8, "", lambda: [Step("Both.", "4 + 4 = 8")])
+            >>> Numbers((given, both)).opening
+            'cost'
+        """
+        for one in self.derivations:
+            if any(" = " in step.arithmetic or " ≈ " in step.arithmetic for step in one.steps):
+                return one.name
+        names = [one.name for one in self.derivations] + [one.template for one in self.families]
+        return names[0] if names else ""
 
     def find(self, name: str) -> Derivation:
         """Return the derivation of the number called ``name``.

@@ -93,7 +93,7 @@ def _panel(page: str, found: Numbers) -> None:
     with st.container(key=f"explain_{page}"):
         left, right = st.columns([1, 1.55], gap="medium")
     with left:
-        one = _chosen(page, every)
+        one = _chosen(page, every, found.opening)
         if one is not None:
             st.html(summary(one))
     if one is not None:
@@ -101,18 +101,18 @@ def _panel(page: str, found: Numbers) -> None:
             st.html(steps(one))
 
 
-def _chosen(page: str, every: dict[str, Derivation | Family]) -> Derivation | None:
+def _chosen(page: str, every: dict[str, Derivation | Family], opening: str) -> Derivation | None:
     """Draw the list of numbers, and the indices of a family; return what is chosen."""
     key = f"{page}.explain.name"
     if st.session_state.get(key) not in every:
-        st.session_state[key] = next(iter(every))
+        st.session_state[key] = opening
     name = st.selectbox(
         "Number, type to search",
         list(every),
         key=key,
         format_func=lambda name: option(every[name]),
     )
-    chosen = every[name or next(iter(every))]
+    chosen = every[name or opening]
     if isinstance(chosen, Derivation):
         return chosen
     try:
@@ -148,18 +148,19 @@ def _at(page: str, family: Family) -> Derivation:
 def _index(parameter: Parameter, key: str) -> int | str:
     """Draw one index; return what is chosen."""
     name = parameter.name.replace("_", " ").capitalize()
-    choices = parameter.choices
-    if st.session_state.get(key) not in choices:
-        # Of another design, or cleared.
-        st.session_state[key] = parameter.default
+    choices, first = parameter.choices, parameter.first
     if not isinstance(choices, range):
+        if st.session_state.get(key) not in choices:
+            # Of another design, or cleared.
+            st.session_state[key] = parameter.default
         return str(st.selectbox(name, choices, key=key))
+    low, high = choices[0] + first, choices[-1] + first
+    if st.session_state.get(key) not in range(low, high + 1):
+        st.session_state[key] = int(parameter.default) + first
     if len(choices) == 1:
         return choices[0]
-    value = st.number_input(
-        f"{name}, {parameter.allowed}", choices[0], choices[-1], step=1, key=key
-    )
-    return int(value)
+    value = st.number_input(f"{name}, {low} to {high}", low, high, step=1, key=key)
+    return int(value) - first
 
 
 # -- as HTML -----------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from tileviz.studies.access.phases import Phase, all_points, element_offsets, ph
 from tileviz.studies.access.plan import AccessPlan, memory_layout
 from tileviz.studies.access.search import SearchResult, search
 from tileviz.studies.access.shown import Sweep, element_bytes, instruction, sweeps
+from tileviz.studies.access.size_steps import bytes_steps, extra_steps
 from tileviz.studies.access.tile import Tile
 from tileviz.studies.address_steps import address_steps, bank_steps
 from tileviz.studies.arithmetic import equals, shown, total
@@ -287,8 +288,6 @@ def searched(result: SearchResult) -> Numbers:
 def _sizes(prefix: str, tile: Tile, candidate: Candidate, widths: str = "") -> list[Derivation]:
     """Return bytes and wavefronts of all phases of a candidate."""
     title = candidate.title + widths
-    whole = equals(f"{shown(tile.bytes)} + {shown(candidate.extra_bytes)}", candidate.bytes)
-    extra = equals(f"{shown(candidate.bytes)} − {shown(tile.bytes)}", candidate.extra_bytes)
     costs = [cost.wavefronts for cost in candidate.costs]
     every = equals(total(costs), candidate.wavefronts)
     return [
@@ -298,7 +297,7 @@ def _sizes(prefix: str, tile: Tile, candidate: Candidate, widths: str = "") -> l
             f"{title}: bytes",
             candidate.bytes,
             "bytes",
-            lambda: [Step("The tile itself, and what the arrangement adds.", whole)],
+            partial(bytes_steps, tile, candidate),
         ),
         Derivation(
             f"{prefix}.extra_bytes",
@@ -306,7 +305,7 @@ def _sizes(prefix: str, tile: Tile, candidate: Candidate, widths: str = "") -> l
             f"{title}: extra memory",
             candidate.extra_bytes,
             "bytes",
-            lambda: [Step("What the arrangement takes, less the tile itself.", extra)],
+            partial(extra_steps, tile, candidate),
         ),
         Derivation(
             f"{prefix}.wavefronts",

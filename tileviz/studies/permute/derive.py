@@ -311,8 +311,8 @@ def _item_step(items: Items) -> Step:
     width = max(items.bytes, BANK_BYTES)
     what = "words" if items.bytes > items.move.element_bytes else "elements"
     text = (
-        f"{len(items.elements)} {what} of {items.bytes} bytes move; {items.bytes} bytes lie in one "
-        "of so many slots of banks."
+        f"{len(items.elements)} {what} of {items.bytes} bytes move. The {BANKS} banks of "
+        f"{BANK_BYTES} bytes make as many slots of {width} bytes, and every address lies in one."
     )
     return Step(text, equals(f"{BANKS} · {BANK_BYTES} / {width}", items.lanes))
 

@@ -25,12 +25,15 @@ from tileviz.studies.schedule.plan import SchedulePlan
 from tileviz.studies.schedule.runs import Runs, strips_read
 from tileviz.studies.schedule.schedule import Schedule
 from tileviz.studies.schedule.task_steps import order_family, shape_family, worker_family
+from tileviz.words import counted
 
 __all__ = ["numbers"]
 
 Steps = Sequence[Step]
 _GRID, _MODEL, _WAVES, _LISTS = "Grid and coverage", "Model", "Waves", "Order"
 _CORNERS = ("first row", "first column")
+# More different tasks than this are told together.
+_KINDS = 8
 _ROW_MAJOR = "Row-major, for comparison"
 
 LRU = Rule(
@@ -72,10 +75,10 @@ def _families(plan: SchedulePlan) -> tuple[Family, ...]:
         work = partial(footprint_steps, plan.metrics, number)
         return Derivation(name, _WAVES, label, value, "bytes", work)
 
-    number = Parameter("wave", range(schedule.waves), schedule.waves * 2 // 5)
+    number = Parameter("wave", range(schedule.waves), schedule.waves * 2 // 5, first=1)
     template = "metrics.wave_footprint_bytes.{wave}"
     found = [
-        Family(template, _WAVES, "footprint of any wave, counted from 0", (number,), wave),
+        Family(template, _WAVES, "footprint of any wave", (number,), wave),
         order_family(plan, _LISTS),
         shape_family(plan, _LISTS),
         worker_family(plan, _LISTS),
@@ -163,15 +166,15 @@ def _coverage(plan: SchedulePlan) -> list[Derivation]:
         equals(f"{shown(len(schedule))} − {shown(inside)}", coverage.outside),
     )
 
-    def counted(name: str, label: str, value: int, work: Callable[[], Steps]) -> Derivation:
+    def figure(name: str, label: str, value: int, work: Callable[[], Steps]) -> Derivation:
         return Derivation(f"metrics.coverage.{name}", _GRID, label, value, "", work)
 
     missing, repeated = len(coverage.missing), len(coverage.repeated)
     return [
-        counted("tiles", "tiles to compute", coverage.tiles, lambda: [tiles]),
-        counted("outside", "tasks outside the grid", coverage.outside, lambda: [outside]),
-        counted("missing_count", "tiles missed", missing, partial(_missing_steps, plan)),
-        counted("repeated_count", "tiles repeated", repeated, partial(_repeated_steps, plan)),
+        figure("tiles", "tiles to compute", coverage.tiles, lambda: [tiles]),
+        figure("outside", "tasks outside the grid", coverage.outside, lambda: [outside]),
+        figure("missing_count", "tiles missed", missing, partial(_missing_steps, plan)),
+        figure("repeated_count", "tiles repeated", repeated, partial(_repeated_steps, plan)),
     ]
 
 
@@ -230,9 +233,22 @@ def _metrics(prefix: str, group: str, metrics: Metrics) -> list[Derivation]:
         found.append(made("l2_hit_rate", "L2 hit rate", missed.hit_rate, SHARE, rate, True))
         found.append(made("miss_bytes", "missed in L2", size, "bytes", lost, True))
     once, read = metrics.operand_bytes, metrics.read_bytes
+    edges = ", edges as whole tiles" if metrics.edges_note else ""
     found += [
-        made("operand_bytes", "A and B, each once", once, "bytes", partial(_once_steps, metrics)),
-        made("read_bytes", "read by all workers", read, "bytes", partial(_read_steps, metrics)),
+        made(
+            "operand_bytes",
+            f"A and B, each once{edges}",
+            once,
+            "bytes",
+            partial(_once_steps, metrics),
+        ),
+        made(
+            "read_bytes",
+            f"read by all workers{edges}",
+            read,
+            "bytes",
+            partial(_read_steps, metrics),
+        ),
         made("balance", "balance", metrics.balance, "", partial(_balance_steps, metrics)),
         made("waves", "waves", metrics.schedule.waves, "", partial(_wave_steps, metrics.schedule)),
         made("padding", "padding", metrics.padding, SHARE, partial(_padding_steps, metrics)),
@@ -296,7 +312,19 @@ def _once_steps(metrics: Metrics) -> Steps:
         f"K in whole tiles, times {metrics.bits} bits."
     )
     assert len(b) == len(a)
-    return [Step(text, equals(line, value))]
+    return [*_themselves(metrics), Step(text, equals(line, value))]
+
+
+def _themselves(metrics: Metrics) -> Steps:
+    """Return what A and B themselves hold, where whole tiles are more."""
+    m, n, k = metrics.schedule.grid.problem
+    if not metrics.edges_note or metrics.schedule.planes > 1:
+        return []
+    bits = (m + n) * k * metrics.bits
+    line = f"({shown(m)} + {shown(n)}) · {shown(k)} · {metrics.bits} / 8"
+    whole = f"ceil({line})" if bits % 8 else line
+    return [Step("What A and B themselves hold, without the rest of their edge tiles.",
+                 equals(whole, -(-bits // 8)))]  # fmt: skip
 
 
 def _read_steps(metrics: Metrics) -> Steps:
@@ -308,15 +336,36 @@ def _read_steps(metrics: Metrics) -> Steps:
     rows = (sizes[runs.a[busy]] + sizes[runs.b[busy]]) * runs.steps[busy]
     step = schedule.grid.tile[2]
     value = -(-int(rows.sum()) * step * metrics.bits // 8)
-    many = f"({total(rows)})" if len(set(rows.tolist()[:4096])) <= 8 else shown(int(rows.sum()))
+    many = f"({total(rows)})" if len(np.unique(rows)) <= _KINDS else shown(int(rows.sum()))
     line = f"{many} · {shown(step)} · {metrics.bits} / 8"
     if int(rows.sum()) * step * metrics.bits % 8:
         line = f"ceil({line})"
+    text = f"All tasks together, times {step:,} elements of a K tile, times {metrics.bits} bits."
+    return [*_reads_of_tasks(runs, sizes, rows), Step(text, equals(line, value))]
+
+
+def _reads_of_tasks(runs: Runs, sizes: Ints, rows: Ints) -> Steps:
+    """Unfold what one task of each kind reads; or all of A and all of B, where kinds are many."""
+    busy = runs.a >= 0
+    a, b, steps = sizes[runs.a[busy]], sizes[runs.b[busy]], runs.steps[busy]
+    kinds, first = np.unique(rows, return_index=True)
+    if len(kinds) <= _KINDS:
+        found = []
+        for kind, at in zip(kinds.tolist(), first.tolist(), strict=True):
+            text = (
+                f"A task reads {a[at]:,} rows of A and {b[at]:,} columns of B, edges as whole "
+                f"tiles, for {counted(int(steps[at]), 'K tile')}."
+            )
+            line = f"({shown(int(a[at]))} + {shown(int(b[at]))}) · {shown(int(steps[at]))}"
+            found.append(Step(text, equals(line, kind)))
+        return found
+    every = [int((side * steps).sum()) for side in (a, b)]
     text = (
-        "Every task reads rows of A and columns of B (here together, times its K tiles), times "
-        f"{step:,} elements of a K tile, times {metrics.bits} bits."
+        "Rows of A and columns of B that the tasks read, each times the task's K tiles, edges as "
+        "whole tiles."
     )
-    return [Step(text, equals(line, value))]
+    line = f"{shown(every[0])} + {shown(every[1])}"
+    return [Step(text, equals(line, int(rows.sum())))]
 
 
 def _balance_steps(metrics: Metrics) -> Steps:
@@ -353,9 +402,8 @@ def _wave_steps(schedule: Schedule) -> Steps:
     most = int(counts.max())
     if most == schedule.waves:
         return [Step("As many as the worker with the most tasks has.", shown(most))]
-    last = int(schedule.wave.max())
-    text = "Waves are counted from 0; a worker may sit one out."
-    return [Step(text, equals(f"{last} + 1", schedule.waves))]
+    text = "The number of the last wave, counted from 1; a worker may sit one out."
+    return [Step(text, shown(schedule.waves))]
 
 
 def _padding_steps(metrics: Metrics) -> Steps:

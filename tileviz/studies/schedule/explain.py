@@ -83,7 +83,8 @@ def verdict(plan: SchedulePlan, found: Recommendation | None = None) -> Statemen
 def _fitting(plan: SchedulePlan, found: Recommendation | None, facts: str) -> Statement:
     """Say that only balance is left to choose by."""
     metrics = plan.metrics
-    fits = f"A and B, {mebibytes(metrics.operand_bytes)}, fit in L2"
+    edges = " in whole tiles" if metrics.edges_note else ""
+    fits = f"A and B, {mebibytes(metrics.operand_bytes)}{edges}, fit in L2"
     sentence = f"Order cannot change what is read: {fits}."
     if found is None or found.best.balance > metrics.balance - SAME:
         return Statement("ok", sentence, facts)
@@ -135,8 +136,9 @@ def tables(plan: SchedulePlan) -> tuple[TextTable, ...]:
     design = plan.design
     facts = [("rule", design.chosen.rule), ("tiles", "{} x {}".format(*plan.schedule.tiles))]
     facts += list(plan.schedule.tasks.facts)
-    if metrics.l2_note:
-        facts.append(("note", metrics.l2_note))
+    for note in (metrics.l2_note, metrics.edges_note and f"in all sizes, {metrics.edges_note}"):
+        if note:
+            facts.append(("note", note))
     made.append(TextTable(design.policy, ("", ""), tuple(facts)))
     return tuple(made)
 

@@ -12,6 +12,7 @@ from tileviz.studies.schedule.grid import Ints
 from tileviz.studies.schedule.metrics import Metrics
 from tileviz.studies.schedule.runs import Runs, strips_read
 from tileviz.studies.schedule.schedule import Schedule
+from tileviz.words import counted
 
 Steps = Sequence[Step]
 # Blocks of one wave that are listed one by one, where K is split.
@@ -27,7 +28,11 @@ def footprint_steps(metrics: Metrics, wave: int) -> Steps:
     """
     schedule = metrics.schedule
     tasks = np.flatnonzero(schedule.wave == wave)
-    steps = [Step(f"Wave {wave + 1} runs {len(tasks):,} tasks: {_first_tiles(schedule, tasks)}.")]
+    text = (
+        f"Wave {wave + 1} of {schedule.waves:,}, number {wave} in results, which count from 0, "
+        f"runs {counted(len(tasks), 'task')}: {_first_tiles(schedule, tasks)}."
+    )
+    steps = [Step(text)]
     if schedule.tasks.length is not None:
         return [*steps, *_block_footprint(metrics, wave)]
     a, b, sizes = strips_read(schedule)

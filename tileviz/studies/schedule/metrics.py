@@ -18,6 +18,7 @@ from tileviz.studies.schedule.schedule import Schedule
 from tileviz.studies.schedule.tail import TailDistances
 
 NEAR_CAPACITY = 0.8
+EDGES = "edges count as whole tiles"
 NOTE = "near the capacity the model is optimistic: real caches are not fully associative"
 
 
@@ -105,6 +106,13 @@ class Metrics:
         return NOTE if near else ""
 
     @property
+    def edges_note(self) -> str:
+        """That sizes count what edge tiles only partly fill as whole; "" where tiles divide all."""
+        grid = self.schedule.grid
+        fits = all(a % b == 0 for a, b in zip(grid.problem, grid.tile, strict=True))
+        return "" if fits else EDGES
+
+    @property
     def operand_bytes(self) -> int:
         """Bytes of A and B, whole tiles, each once: what any order must load."""
         if isinstance(self._distances, ReuseDistances):
@@ -169,6 +177,7 @@ class Metrics:
             **figures,
             "coverage": self.coverage.to_json(),
             "operand_bytes": self.operand_bytes,
+            **({"edges_note": self.edges_note} if self.edges_note else {}),
             **({"l2_note": note} if note else {}),
         }
 

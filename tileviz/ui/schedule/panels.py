@@ -152,7 +152,8 @@ def _model(plan: SchedulePlan, found: Recommendation | None) -> None:
     """Draw the table of figures and the curve over cache sizes."""
     design, metrics = plan.design, plan.metrics
     size = amount(design.l2_bytes).replace(".0 ", " ")
-    st.html(html.panel("Model", f"{size} fully associative LRU, whole problem"))
+    edges = f", {metrics.edges_note}" if metrics.edges_note else ""
+    st.html(html.panel("Model", f"{size} fully associative LRU, whole problem{edges}"))
     columns = [(tables.short_label(design), metrics)]
     best = None if found is None else plan_of(found.best.candidate.design(design))
     if found is not None and best is not None and best.design != design:
