@@ -128,7 +128,7 @@ def test_both_run_and_are_taken_away_and_opened_again(
     settled(page)
     page.get_by_role("button", name="Run", exact=True).click()
     measured = page.locator(".tv-verdict", has_text="Measured.")
-    expect(measured).to_contain_text("33 wavefronts against 64, 31 fewer", timeout=60_000)
+    expect(measured).to_contain_text("1 wavefront against 32, 31 fewer", timeout=60_000)
     expect(page.get_by_role("table", name="Measured numbers")).to_contain_text("registers")
     settled(page)
     picture(page, "compare_run_light")
