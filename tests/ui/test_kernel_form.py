@@ -266,3 +266,11 @@ def test_a_very_long_text_is_cut_and_says_so() -> None:
     assert lines[-1] == {"left_out": "… 29,400 lines …"}
     (line,) = shown_lines("y" * 5000, None)
     assert len(line["spans"][0][1]) == 401
+
+
+def test_a_size_beyond_every_float_is_no_reason_to_stop() -> None:
+    text = 'extern "C" __global__ void k(float* x, int n) { x[n] = 1; }'
+    (declared,) = signatures(text)
+    huge = ParameterForm("x", "float32", "x".join(["99999999999"] * 40), "in")
+    filled = LabForm(text, "k", "1", "32", parameters=(huge,)).with_signature(declared)
+    assert [row.size for row in filled.parameters] == [huge.size, str(1 << 28)]

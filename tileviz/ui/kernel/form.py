@@ -16,7 +16,13 @@ from tileviz.errors import DesignError
 from tileviz.export.links import to_query
 from tileviz.studies.design import shown, validated
 from tileviz.studies.kernel.arguments import extents, scalar_value
-from tileviz.studies.kernel.design import MAX_PARAMETERS, MAX_SOURCE, KernelDesign, ScalarDesign
+from tileviz.studies.kernel.design import (
+    MAX_BUFFER_ELEMENTS,
+    MAX_PARAMETERS,
+    MAX_SOURCE,
+    KernelDesign,
+    ScalarDesign,
+)
 from tileviz.studies.kernel.signature import Signature
 
 ROLES = ("in", "out", "inout", "scalar")
@@ -205,6 +211,8 @@ def _start(row: ParameterForm, extent: str) -> str:
 def _extent(rows: Sequence[ParameterForm], threads: int) -> int:
     """Return what new whole numbers start with: as many extents as fit the shortest buffer."""
     left = min((_elements(row.size) for row in rows if row.role != "scalar"), default=threads)
+    # A larger one is refused anyway, and what is typed may be too large for a float.
+    left = min(left, MAX_BUFFER_ELEMENTS)
     whole = [row for row in rows if row.role == "scalar" and row.dtype not in _NO_EXTENTS]
     for row in whole:
         typed = row.size.strip()[:_MAX_DIGITS]
@@ -220,8 +228,10 @@ def _root(value: int, degree: int) -> int:
         >>> _root(1024, 1), _root(1024, 2), _root(1000, 3), _root(1 << 20, 5)
         (1024, 32, 10, 16)
     """
-    guess = round(value ** (1 / degree))
-    return guess if guess**degree <= value else guess - 1
+    # Typed, because a power of whole numbers may be of any kind.
+    guess: int = round(value ** (1 / degree))
+    power: int = guess**degree
+    return guess if power <= value else guess - 1
 
 
 def _elements(size: str) -> int:
