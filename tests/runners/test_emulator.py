@@ -93,7 +93,7 @@ def test_the_run_object_is_json_of_the_agreed_form():
     document = json.loads(json.dumps(run_kernel(transpose()).to_json(), allow_nan=False))
     assert set(document) == {
         *("study", "runner", "verified", "mismatch", "accesses", "resources", "timing"),
-        *("traced_blocks", "outputs", "problems", "gpu", "note", "part"),
+        *("traced_blocks", "outputs", "problems", "gpu", "note", "part", "caution"),
         *("blocks", "blocks_traced"),
     }
     assert document["runner"]["name"] == "emulator" and document["runner"]["arch"] == "compute_80"
