@@ -137,6 +137,8 @@ def test_an_edit_is_drawn_and_a_reload_finds_it(open_page: OpenPage, settled: Se
     offset = page.get_by_label("Offset", exact=True)
     offset.fill("3")
     offset.press("Enter")
+    expect(page.locator(".tv-model th").nth(1)).to_have_text("Zn 3")
+    settled(page)
     page.get_by_role("radio", name="Nz").click()
     expect(page.locator(".tv-model th").nth(1)).to_have_text("Nz 3")
     settled(page)
@@ -188,7 +190,7 @@ def test_the_product_runs_and_the_download_holds_its_text(
     assert kernel_of(RAGGED, "cut", False).source in text
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".tv-verdict").last).to_contain_text(
-        "Output correct, 28200 of 28200 elements.", timeout=60_000
+        "Output correct, 28,200 of 28,200 elements.", timeout=60_000
     )
     settled(page)
     picture(page, "schedule_run_dark")

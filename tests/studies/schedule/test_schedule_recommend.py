@@ -195,7 +195,7 @@ def test_nothing_is_called_good_that_was_not_compared() -> None:
     assert said.sentence.endswith("%; other settings not tried yet.")
     assert "as good as" not in said.sentence
     small = verdict(planned("schedule-ragged"))
-    assert "Tried: CATLASS offsets 1 to 16, both directions." in small.facts
+    assert "Tried: offsets 1 to 16." in small.facts
 
 
 def test_a_best_at_the_edge_is_told_where_the_sweep_ends_there() -> None:

@@ -96,10 +96,10 @@ class Recommendation:
 
     @property
     def tried(self) -> str:
-        """What was tried, in words: ``CATLASS offsets 1 to 16, both directions``."""
+        """What was tried, in words: ``offsets 1 to 16``."""
         if any(outcome.candidate.policy != "catlass" for outcome in self.outcomes):
             return f"{len(self.outcomes)} settings of several policies"
-        return f"CATLASS offsets {ranges(self.offsets)}, both directions"
+        return f"offsets {ranges(self.offsets)}"
 
     @property
     def at_the_edge(self) -> str:
@@ -262,7 +262,7 @@ def explore(design: ScheduleDesign, *, prune: bool = True) -> Iterator[Step]:
         ...     "tile": [128, 128], "policy": "row_major", "workers": 768, "l2_bytes": 1 << 24})
         >>> found = recommend(tall, [step.outcome for step in explore(tall)])
         >>> found.best.candidate.label, found.tried, found.edge
-        ('catlass Zn 32', 'CATLASS offsets 1 to 16, 32, 64, both directions', None)
+        ('catlass Zn 32', 'offsets 1 to 16, 32, 64', None)
     """
     outcomes: list[Outcome] = []
     candidates, before = offsets_and_directions(design), 0
