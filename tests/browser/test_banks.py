@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from tileviz.export.links import page_url
 from tileviz.studies.registry import preset
@@ -33,6 +33,38 @@ def _no_text_is_cut(page: Page) -> None:
     parts = page.locator(".tv-title, .tv-verdict, .tv-panel, .tv-legend, .tv-table")
     wide = "all => all.filter(one => one.scrollWidth > one.clientWidth + 1).length"
     assert parts.evaluate_all(wide) == 0
+
+
+@pytest.mark.parametrize("name", ["banks-ldmatrix-64x64", "banks-mixed-widths", "banks-cp-async"])
+def test_no_choice_of_the_design_row_is_cut(open_page: OpenPage, name: str) -> None:
+    found = preset(name)
+    assert found is not None
+    page = open_page(page_url(found.design))
+    chosen = page.locator(".st-key-design_row").get_by_test_id("stSelectbox").locator("input")
+    expect(chosen.first).to_have_value(found.title)
+    cut = "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.value)"
+    assert chosen.evaluate_all(cut) == []
+
+
+def test_where_nothing_hovers_the_camera_covers_no_label(
+    server: str, browser: Browser, settled: Settled
+) -> None:
+    context = browser.new_context(
+        viewport={"width": 1280, "height": 800}, has_touch=True, is_mobile=True
+    )
+    page = context.new_page()
+    page.goto(f"{server}{COLUMN}")
+    settled(page)
+    camera = page.locator(".stMain .modebar-btn").first
+    expect(camera).to_be_visible()
+    box, top = camera.bounding_box(), page.locator(".stMain .main-svg").first.bounding_box()
+    assert box is not None and top is not None
+    # Above the picture and inside the page: neither over a label nor cut away.
+    assert box["y"] + box["height"] <= top["y"] + 1
+    over = "one => document.elementFromPoint(...(r => [r.x + r.width / 2, r.y + r.height / 2])"
+    over += "(one.getBoundingClientRect())).closest('.modebar-btn') === one"
+    assert camera.evaluate(over)
+    context.close()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tileviz.studies.registry import presets
+from tileviz.ui.broadcast.cached import one_number as broadcast_number
 from tileviz.ui.frame import PAGES, page_of
 
 PERMUTE = "pages/1_Permute_layout.py"
@@ -48,6 +49,14 @@ def test_home_says_what_this_is_and_shows_every_preset(open_page: Opened) -> Non
     assert "Compiler" in words
     pictures = _html(home).count('class="thumb') + _html(home).count("tv-thumb-empty")
     assert pictures == len([preset for preset in presets() if page_of(preset.study)])
+
+
+def test_no_two_presets_on_home_read_the_same() -> None:
+    titles = [preset.title for preset in presets()]
+    assert sorted(set(titles)) == sorted(titles)
+    published = [preset for preset in presets() if preset.name.startswith("broadcast-published")]
+    numbers = {broadcast_number(preset.design) for preset in published}  # type: ignore[arg-type]
+    assert len(numbers) == len(published) == 4
 
 
 def test_the_demo_is_drawn_and_its_link_written(open_page: Opened) -> None:

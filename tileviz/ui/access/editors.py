@@ -57,7 +57,7 @@ def design_row() -> None:
     access = st.session_state[key("access")]
     addressed = access == "addresses"
     with st.container(key="design_row"), st.container(key="banks_row"):
-        columns = st.columns([1.95, 2.1, 1.25, 1.35, 1.35, 1.0, 1.15, 1.0], gap="xsmall")
+        columns = st.columns([2.3, 2.05, 1.2, 1.35, 1.3, 0.95, 1.1, 1.1], gap="xsmall")
     with columns[0]:
         titles = {preset.name: preset.title for preset in RULES.presets()}
         options = list(titles)

@@ -108,14 +108,14 @@ def picture_of(design: BroadcastDesign, version: Version, operand: int, block: i
 
 
 def one_number(design: BroadcastDesign) -> str:
-    """Return how often a thread loads a value, for the gallery.
+    """Return how large the output is and how often a thread loads a value, for the gallery.
 
     Example:
         >>> from tileviz.studies.registry import preset
         >>> print(one_number(preset("broadcast-192").design))
-        4 loads a thread; CINN 1, ours 1
+        38,535,168 elements; 4 loads a thread, CINN 1, ours 1
         >>> print(one_number(preset("broadcast-1h1c").design))
-        4 loads a thread; CINN declines, ours 1
+        9,633,792 elements; 4 loads a thread, CINN declines, ours 1
     """
     made = plan_of(design)
     count = made.loads_before
@@ -125,4 +125,5 @@ def one_number(design: BroadcastDesign) -> str:
     else:
         cinn = "CINN 1" if made.cinn.applies else "CINN declines"
     ours = "no plan of ours" if made.ours is None else f"ours {made.ours.loads_per_thread}"
-    return f"{before}; {cinn}, {ours}"
+    size = "dynamic extents" if design.dynamic else f"{design.elements:,} elements"
+    return f"{size}; {before}, {cinn}, {ours}"

@@ -81,11 +81,11 @@ def one_number(design: LayoutDesign) -> str:
     Example:
         >>> from tileviz.studies.registry import preset
         >>> print(one_number(preset("layout-padded-33").design))
-        1024 elements, addresses 0 to 1054, 31 of them idle
+        1,024 elements, addresses 0 to 1054, 31 of them idle
     """
     made = plan_of(design)
     if made.result is None:
         return made.reason or ""
     facts = facts_of(made.result, made.result_shape)
     copies = f", {facts.copies} copies of each" if facts.copies > 1 else ""
-    return f"{facts.size} elements{copies}, {facts.addresses.replace('addresses: ', '')}"
+    return f"{facts.size:,} elements{copies}, {facts.addresses.replace('addresses: ', '')}"
