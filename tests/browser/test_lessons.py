@@ -73,7 +73,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     page.keyboard.press("Enter")
     expect(_verdicts(page).nth(2)).to_contain_text("Every 32nd word has the highest")
     settled(page)
-    field = page.get_by_label("Stride, in words")
+    field = page.get_by_label("Stride, in words: the ? in `S[32:?]`")
     field.fill("6")
     field.press("Enter")
     expect(_verdicts(page).nth(3)).to_contain_text("a goal is missed: One wavefront.")

@@ -91,3 +91,10 @@ def test_a_folder_is_checked_one_line_a_fault(tmp_path: Path) -> None:
 
 def test_one_lesson_that_comes_along_is_checked() -> None:
     assert call("why-33-columns", "--check")[0] == 0
+
+
+def test_the_help_says_when_a_check_fails() -> None:
+    text = " ".join(
+        CliRunner().invoke(app, ["lessons", "--help"], env={"COLUMNS": "200"}).output.split()
+    )
+    assert "exit 1 where one fails." in text

@@ -41,10 +41,10 @@ def test_everything_measured_has_its_line(document):
     assert lines == [
         "Cold cache: 41.2 µs median, 40.0 to 43.0 (10th to 90th percentile, 120 launches).",
         "Warm cache, 200 launches back to back: too short to time: an empty kernel takes 2.5 µs.",
-        "25.00 GB/s of its 1048576 bytes, 2 % of the 1.00 TB/s of a large copy in the same run; "
+        "25.00 GB/s of its 1,048,576 bytes, 2 % of the 1.00 TB/s of a large copy in the same run; "
         "a copy of as many bytes takes 5.0 µs.",
         "Cycles of a shared access: line 6 st 33.1 (1.2 free of conflicts).",
-        "Counted by the hardware: 2048 shared wavefronts, 64 ideal.",
+        "Counted by the hardware: 2,048 shared wavefronts, 64 ideal.",
         "Clock before and after: 1500 and 1490 MHz.",
     ]
 

@@ -315,7 +315,7 @@ def _problems(done: Run) -> Verdict:
         note = f"{first.message}{where}"
     elif done.mismatch is not None:
         wrong = done.mismatch
-        note = f"{wrong.count} elements are wrong, first {wrong.buffer}{list(wrong.index)}"
+        note = f"{wrong.count:,} elements are wrong, first {wrong.buffer}{list(wrong.index)}"
     return Verdict("problems", 0, "max", count, "faults of the run", "measured", note=note)
 
 

@@ -26,7 +26,11 @@ def lessons(
         list[str] | None, typer.Option("--answer", help="Answer a question: 1=32. May be repeated.")
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Plan every design, answer every question; exit 1.")
+        bool,
+        typer.Option(
+            "--check",
+            help="Plan every design, answer every question; exit 1 where one fails.",
+        ),
     ] = False,
     folder: Annotated[
         Path | None, typer.Option("--folder", help="Lessons of your own instead.")

@@ -152,8 +152,8 @@ def _rate(gpu: Mapping[str, Any]) -> str:
     if not rate or not ceiling:
         return ""
     line = (
-        f"{_bytes(rate)}/s of its {gpu['moved_bytes']} bytes, {100 * rate / ceiling:.0f} % of the "
-        f"{_bytes(ceiling)}/s of a large copy in the same run"
+        f"{_bytes(rate)}/s of its {gpu['moved_bytes']:,} bytes, {100 * rate / ceiling:.0f} % of "
+        f"the {_bytes(ceiling)}/s of a large copy in the same run"
     )
     if gpu["copy_us"]:
         line += f"; a copy of as many bytes takes {_shown(gpu['copy_us'])} {_US}"
@@ -180,7 +180,7 @@ def _counters(gpu: Mapping[str, Any]) -> str:
         "global_sectors": "global sectors",
         "global_ideal": "ideal",
     }
-    parts = [f"{counted[key]} {word}" for key, word in names.items() if counted[key] is not None]
+    parts = [f"{counted[key]:,} {word}" for key, word in names.items() if counted[key] is not None]
     return f"Counted by the hardware: {', '.join(parts)}."
 
 

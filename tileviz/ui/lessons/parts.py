@@ -116,7 +116,7 @@ def typed_field(label: str, template: str, start: str, key: str) -> str:
         st.code(f"{before}/* {label} */{after}", language="cpp", line_numbers=True)
     said = html.literal(label)
     if (before or after) and "\n" not in template and "`" not in template:
-        said += f" in `{before}…{after}`"
+        said += f": the ? in `{before}?{after}`"
     kept = f"{key}.kept"
     # The control loses its text while another lesson is read.
     st.session_state.setdefault(key, st.session_state.get(kept, start))
