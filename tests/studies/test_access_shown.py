@@ -14,6 +14,7 @@ from tileviz.layouts import parse_layout
 from tileviz.memory import bank_load
 from tileviz.studies.access.cell import cell, formula, why
 from tileviz.studies.access.design import AccessDesign
+from tileviz.studies.access.explain import verdict as said
 from tileviz.studies.access.plan import plan
 from tileviz.studies.access.shown import Instruction, instruction, sweeps
 from tileviz.studies.access.window import SIDE, window
@@ -151,3 +152,12 @@ def test_the_reason_names_the_passes(units: list[int | None]) -> None:
     shown = first(designed(addresses=[None if at is None else 4 * at for at in units]))
     ways = int(bank_load(shown.accesses).max())
     assert (f"takes {ways} passes" in why(shown)) == (ways > 1)
+
+
+def test_evidence_of_several_accesses_is_that_of_the_least_known() -> None:
+    both = next(found for found in PRESETS if found.name == "banks-transpose-32x32")
+    facts = said(plan(both.design)).facts
+    alone, together = facts.split(" Of both accesses: ")
+    assert alone == "Rule measured on sm_80, 86, 89, 110, 120 and 121."
+    assert together == "measured on sm_110, 120 and 121."
+    assert "Of" not in said(plan(designed(bytes=4, addresses=[0, 128]))).facts

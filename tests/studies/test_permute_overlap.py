@@ -58,6 +58,7 @@ def test_a_stage_stride_of_zero_loses_the_whole_first_stage() -> None:
 def test_the_run_says_so_too() -> None:
     _, done = api.run(demo(), on="emulator")
     said = run_statement(done)
+    assert "Stages overlap: stage 1 writes" in api.kernel(demo()).source
     assert done.verified and said.state == "attention"
     assert said.sentence == "Output equals the reference, 259 of 259 elements."
     assert SAID in said.facts and SAID in str(done.to_json()["caution"])

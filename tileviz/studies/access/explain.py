@@ -25,7 +25,8 @@ def verdict(plan: AccessPlan | SearchResult) -> Statement:
     facts = f"Rule {judged.evidence.source}."
     every = weakest(judged.evidence, *(other.verdict.evidence for other in plan.also))
     if every.source != judged.evidence.source:
-        facts += f" Of all {1 + len(plan.also)} accesses: {every.source}."
+        together = "both" if len(plan.also) == 1 else f"all {1 + len(plan.also)}"
+        facts += f" Of {together} accesses: {every.source}."
     if judged.wavefronts is None:
         sectors, lines = counted(judged.sectors or 0, "sector"), counted(judged.lines or 0, "line")
         return Statement(state, f"{sectors} in {lines}, ideal {judged.ideal}.", facts)

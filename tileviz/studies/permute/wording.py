@@ -34,6 +34,8 @@ def _header(plan: PermutePlan, schedule: Schedule, indexing: Indexing) -> list[s
         unit = " word" if schedule.registers == 1 else " words"
     facts.append(f"{schedule.registers}{unit} per lane")
     lines = [f"{design.src.parsed} -> {design.dst.parsed}", ", ".join(facts)]
+    if plan.overlap is not None:
+        lines.append(plan.overlap.sentence)
     if isinstance(schedule, OwnSchedule):
         return lines + _own(plan, schedule, indexing)
     if schedule.k:
