@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from tileviz import api
 from tileviz.checking import check
+from tileviz.checking.junit import Checked, junit
 from tileviz.cli import app
 from tileviz.comparing import compare
 from tileviz.runners.words import run_statement
@@ -83,6 +84,7 @@ def test_in_place_a_stage_may_read_too_late() -> None:
 def test_check_notes_it_and_compare_decides_by_it(capsys: pytest.CaptureFixture[str]) -> None:
     found = check(demo(), {"max_excess": 0})
     assert found.passed and SAID in found.to_json()["notes"][0]
+    assert SAID in junit([Checked("demo", found)])
     text = json.dumps(demo().document())
     printed = CliRunner().invoke(app, ["check", text, "--max-excess", "0"])
     assert printed.exit_code == 0 and SAID in printed.stdout

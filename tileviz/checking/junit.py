@@ -73,6 +73,8 @@ def _suite(one: Checked) -> ET.Element:
             _case(suite, one, verdict.name, kind, verdict.sentence, _of_verdict(verdict))
         failures = sum(not verdict.passed for verdict in one.outcome.budgets)
         errors, tests = 0, len(one.outcome.budgets)
+        if one.outcome.notes:
+            ET.SubElement(suite, "system-out").text = _clean("\n".join(one.outcome.notes))
     counts = {"tests": tests, "failures": failures, "errors": errors, "skipped": 0}
     for name, count in counts.items():
         suite.set(name, str(count))
