@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from browser_reading import query_of, verdict_of
+from playwright.sync_api import Browser, Page, expect
 
 from tileviz.export.links import page_url
 from tileviz.studies.registry import preset
@@ -17,14 +18,6 @@ OpenPage = Callable[..., Page]
 Picture = Callable[[Page, str], Path]
 Settled = Callable[[Page], None]
 COLUMN = "/Banks_and_swizzles?v=1&layout=S[(32,32):(32,1)]&pattern=column&also=st//row"
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _no_text_is_cut(page: Page) -> None:
@@ -80,7 +73,7 @@ def test_presets_open_cold_in_both_themes(
     found = preset(name)
     assert found is not None
     page = open_page(page_url(found.design), theme=theme, size=size)
-    expect(_verdict(page)).to_be_visible()
+    expect(verdict_of(page)).to_be_visible()
     expect(page.locator(".tv-input-error")).to_have_count(0)
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(3)
     expect(page.get_by_text("Ideal:")).to_be_visible()
@@ -92,11 +85,11 @@ def test_the_fix_an_edit_a_fault_and_a_reload(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(COLUMN)
-    expect(_verdict(page)).to_contain_text("32 wavefronts, ideal 1, 32-way bank conflict.")
+    expect(verdict_of(page)).to_contain_text("32 wavefronts, ideal 1, 32-way bank conflict.")
     page.get_by_role("button", name="Use this layout").click()
-    expect(_verdict(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
+    expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
     settled(page)
-    assert _query(page)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
+    assert query_of(page)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
     field = page.get_by_label("Layout", exact=True)
     expect(field).to_have_value("S[(32, 32):(32, 1)]")
     picture(page, "banks_fixed_light")
@@ -104,12 +97,12 @@ def test_the_fix_an_edit_a_fault_and_a_reload(
     field.press("Enter")
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text('Layout: expected ")" before "]".')
-    expect(_verdict(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
+    expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(3)
     settled(page)
     page.reload()
     settled(page)
-    expect(_verdict(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
+    expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, picture: Picture) -> None:
@@ -119,7 +112,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, pictur
     expect(box).to_contain_text("dtype: unknown dtype")
     expect(box).to_contain_text("<img src=x onerror=alert(1)>")
     expect(box).to_contain_text("Bytes: must be 1, 2, 4, 8 or 16.")
-    expect(_verdict(page)).to_contain_text("32 wavefronts")
+    expect(verdict_of(page)).to_contain_text("32 wavefronts")
     assert page.locator("img[src=x]").count() == 0
     picture(page, "banks_bad_link_dark")
 
@@ -161,11 +154,11 @@ def test_sectors_and_wavefronts_are_drawn(
     page = open_page(
         "/Banks_and_swizzles?layout=S[(32,32):(32,1)]&pattern=column&space=global", theme="dark"
     )
-    expect(_verdict(page)).to_contain_text("32 sectors in 32 lines, ideal 4.")
+    expect(verdict_of(page)).to_contain_text("32 sectors in 32 lines, ideal 4.")
     picture(page, "banks_global_dark")
     page.goto(page.url.partition("?")[0] + "?addresses=0,128,256,4,-,8&op=st")
     settled(page)
-    expect(_verdict(page)).to_contain_text("3 wavefronts, ideal 1")
+    expect(verdict_of(page)).to_contain_text("3 wavefronts, ideal 1")
     page.get_by_role("radio", name="Wavefronts").click()
     strip = page.get_by_test_id("stPlotlyChart").first
     expect(strip).to_have_attribute("aria-label", re.compile("the lane each bank serves"))

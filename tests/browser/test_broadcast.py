@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from browser_reading import query_of, verdict_of
+from playwright.sync_api import Page, expect
 
 from tileviz.export.links import page_url
 from tileviz.studies.registry import make_design, preset
@@ -19,14 +20,6 @@ Picture = Callable[[Page, str], Path]
 Settled = Callable[[Page], None]
 RANK_EIGHT = "/Broadcast?v=1&operands=1,8,1,1,1,8,1,1;8,1,1;2,1,1,1,1,1,1,1&out=2,8,8,8,2,8,8,1024"
 ODD = "/Broadcast?v=1&operands=1,1,1,255&out=64,32,32,255&expression=batchnorm"
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _no_text_is_cut(page: Page) -> None:
@@ -53,7 +46,7 @@ def test_presets_open_cold_in_both_themes(
     found = preset(name)
     assert found is not None
     page = open_page(page_url(found.design), theme=theme, size=size)
-    expect(_verdict(page)).to_contain_text("CINN's tactic applies")
+    expect(verdict_of(page)).to_contain_text("CINN's tactic applies")
     expect(page.locator(".tv-input-error")).to_have_count(0)
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
     for part in (".tv-axes", ".tv-loads", ".tv-path .decides"):
@@ -67,7 +60,7 @@ def test_an_edit_a_fault_and_a_reload(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(ODD, theme="dark")
-    expect(_verdict(page)).to_contain_text("CINN's tactic declines")
+    expect(verdict_of(page)).to_contain_text("CINN's tactic declines")
     expect(page.locator(".tv-path .decides")).to_contain_text("255 = 32 * 7 + 31")
     picture(page, "broadcast_reject_dark")
     field = page.get_by_label("Output shape", exact=True)
@@ -77,20 +70,20 @@ def test_an_edit_a_fault_and_a_reload(
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text("Operand shapes: mean does not broadcast on axis 3")
     expect(box).to_contain_text("The last valid design stays below.")
-    expect(_verdict(page)).to_contain_text("CINN's tactic declines")
+    expect(verdict_of(page)).to_contain_text("CINN's tactic declines")
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(2)
     settled(page)
     picture(page, "broadcast_fault_dark")
     field.fill("64, 32, 32, 256")
     field.press("Enter")
-    expect(_verdict(page)).to_contain_text("CINN's tactic applies (nhwc_equal)")
+    expect(verdict_of(page)).to_contain_text("CINN's tactic applies (nhwc_equal)")
     expect(box).to_have_count(0)
     settled(page)
-    assert _query(page)["out"] == "64,32,32,256"
+    assert query_of(page)["out"] == "64,32,32,256"
     page.reload()
     settled(page)
     expect(field).to_have_value("64, 32, 32, 256")
-    expect(_verdict(page)).to_contain_text("nhwc_equal")
+    expect(verdict_of(page)).to_contain_text("nhwc_equal")
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, picture: Picture) -> None:
@@ -100,7 +93,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, pictur
     expect(box).to_contain_text("dtype: unknown dtype")
     expect(box).to_contain_text("<img src=x onerror=alert(1)>")
     expect(box).to_contain_text("The rest of the link is used.")
-    expect(_verdict(page)).to_contain_text("CINN's tactic applies (nchw_large)")
+    expect(verdict_of(page)).to_contain_text("CINN's tactic applies (nchw_large)")
     assert page.locator("img[src=x]").count() == 0
     expect(page.locator(".tv-axes .axis")).to_have_count(8)
     expect(page.locator(".tv-axes .part")).to_have_count(24)

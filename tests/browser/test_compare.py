@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from browser_reading import query_of, verdict_of
+from playwright.sync_api import Page, expect
 
 from tileviz.comparing.pairs import Pair, read_pair, read_side
 from tileviz.export.links import page_url
@@ -19,14 +20,6 @@ from tileviz.ui.compare.starts import starts
 OpenPage = Callable[..., Page]
 Picture = Callable[[Page, str], Path]
 Settled = Callable[[Page], None]
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _link(name: str) -> str:
@@ -61,7 +54,7 @@ def test_a_link_opens_cold_and_shows_what_differs(
 ) -> None:
     start = starts()[number]
     page = open_page(start.pair.link(), theme=theme)
-    expect(_verdict(page)).to_contain_text(f"“{start.pair.right_name}” is better")
+    expect(verdict_of(page)).to_contain_text(f"“{start.pair.right_name}” is better")
     expect(page.locator(".tv-input-error")).to_have_count(0)
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
     # Two pictures stand beside each other at 1280 pixels.
@@ -82,7 +75,7 @@ def test_a_link_opens_cold_and_shows_what_differs(
     expect(page.get_by_role("table", name="Equal inputs")).to_be_visible()
     settled(page)
     _nothing_is_cut(page)
-    assert _query(page) == start.pair.query()
+    assert query_of(page) == start.pair.query()
     picture(page, f"compare_{number}_{theme}")
 
 
@@ -95,7 +88,7 @@ def test_designs_are_sent_from_two_pages_and_changed_over(
             layout = page.get_by_label("Layout", exact=True)
             layout.fill("S[(32, 32):(33, 1)]")
             layout.press("Enter")
-            expect(_verdict(page)).to_contain_text("1 wavefront, ideal 1")
+            expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1")
             settled(page)
         export = page.get_by_role("button", name="Export")
         export.click()
@@ -107,14 +100,14 @@ def test_designs_are_sent_from_two_pages_and_changed_over(
             expect(go).to_be_hidden()
     go.click()
     expect(page.get_by_label("Left design")).to_have_value(_link("banks-transpose-32x32"))
-    expect(_verdict(page)).to_contain_text("Right is better: 1 wavefront against 32")
+    expect(verdict_of(page)).to_contain_text("Right is better: 1 wavefront against 32")
     expect(page.get_by_label("Sent here (2)")).to_be_visible()
     settled(page)
     picture(page, "compare_sent_light")
     page.get_by_role("button", name="Swap").click()
-    expect(_verdict(page)).to_contain_text("Left is better: 1 wavefront against 32")
+    expect(verdict_of(page)).to_contain_text("Left is better: 1 wavefront against 32")
     settled(page)
-    assert _query(page)["right"] == _link("banks-transpose-32x32")
+    assert query_of(page)["right"] == _link("banks-transpose-32x32")
 
 
 def test_both_run_and_are_taken_away_and_opened_again(
@@ -124,7 +117,7 @@ def test_both_run_and_are_taken_away_and_opened_again(
     expect(page.locator(".tv-empty")).to_contain_text("Nothing to compare yet.")
     picture(page, "compare_empty_light")
     page.get_by_role("button", name="32 columns against 33").click()
-    expect(_verdict(page)).to_contain_text("“33 columns” is better")
+    expect(verdict_of(page)).to_contain_text("“33 columns” is better")
     settled(page)
     page.get_by_role("button", name="Run", exact=True).click()
     measured = page.locator(".tv-verdict", has_text="Measured.")
@@ -149,9 +142,9 @@ def test_both_run_and_are_taken_away_and_opened_again(
     again.locator('input[type="file"]').set_input_files(
         {"name": "both.json", "mimeType": "application/json", "buffer": saved.encode()}
     )
-    expect(_verdict(again)).to_contain_text("“33 columns” is better")
+    expect(verdict_of(again)).to_contain_text("“33 columns” is better")
     settled(again)
-    assert _query(again) == starts()[0].pair.query()
+    assert query_of(again) == starts()[0].pair.query()
 
 
 def test_what_is_wrong_gets_one_line_and_nothing_is_lost(
@@ -167,13 +160,13 @@ def test_what_is_wrong_gets_one_line_and_nothing_is_lost(
     left.press("Enter")
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text("Left, v: written by another version of tileviz")
-    expect(_verdict(page)).to_contain_text("Equal: 8 wavefronts each.")
+    expect(verdict_of(page)).to_contain_text("Equal: 8 wavefronts each.")
     expect(left).to_have_value("/Permute_layout?v=2&src=S[4:1]")
     assert page.locator("img[src=x]").count() == 0
     picture(page, "compare_fault_dark")
     left.fill("schedule-zn-3")
     left.press("Enter")
-    expect(_verdict(page)).to_contain_text("Not comparable: left is of Block schedule")
+    expect(verdict_of(page)).to_contain_text("Not comparable: left is of Block schedule")
     settled(page)
     page.get_by_role("button", name="Choose").last.click()
     choose = page.locator('input[type="file"]')

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from browser_reading import verdict_of
 from playwright.sync_api import Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -35,15 +36,11 @@ def _link(name: str) -> str:
     return page_url(found.design)
 
 
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
 def _run(page: Page, settled: Settled) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".tv-neutral-box")).to_have_count(0, timeout=60_000)
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0, timeout=60_000)
-    expect(_verdict(page)).to_be_visible()
+    expect(verdict_of(page)).to_be_visible()
     settled(page)
 
 
@@ -81,7 +78,7 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
         settled(page)
     _run(page, settled)
     said = "Line 6: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank."
-    expect(_verdict(page)).to_contain_text(said)
+    expect(verdict_of(page)).to_contain_text(said)
     # As tall as its lines: line 1 is seen, though the worst is below.
     view = page.locator(".view")
     assert view.evaluate("box => box.scrollHeight <= box.clientHeight && box.scrollTop === 0")
@@ -105,7 +102,7 @@ def test_lines_are_chosen_by_click_and_by_key_and_followed_over_time(
 ) -> None:
     page = open_page(_link("kernel-reduction"), theme="dark", size="1440")
     _run(page, settled)
-    expect(_verdict(page)).to_contain_text("Line 10: up to 8 wavefronts where 1 is ideal")
+    expect(verdict_of(page)).to_contain_text("Line 10: up to 8 wavefronts where 1 is ideal")
     shown = page.locator(".lab-who")
     expect(shown).to_contain_text("8 wavefronts, ideal 1: 8 lanes meet in one bank.")
     _no_text_is_cut(page)
@@ -127,7 +124,7 @@ def test_lines_are_chosen_by_click_and_by_key_and_followed_over_time(
     settled(page)
     page.get_by_role("link", name="These addresses in Banks and swizzles").click()
     expect(page.locator("h1")).to_have_text("Banks and swizzles")
-    expect(_verdict(page)).to_contain_text("2 wavefronts, ideal 1, 2-way bank conflict.")
+    expect(verdict_of(page)).to_contain_text("2 wavefronts, ideal 1, 2-way bank conflict.")
 
 
 def test_a_compile_error_stands_at_its_line(
@@ -140,7 +137,7 @@ def test_a_compile_error_stands_at_its_line(
     source.press("Control+Enter")
     settled(page)
     _run(page, settled)
-    expect(_verdict(page)).to_contain_text("Does not compile, line 3:")
+    expect(verdict_of(page)).to_contain_text("Does not compile, line 3:")
     expect(page.locator("tr.problem").first).to_contain_text("expected")
     expect(page.locator(".view")).to_contain_text("<b>tile</b>")
     assert page.locator(".view b").count() == 0
@@ -155,7 +152,7 @@ def test_a_race_is_shown_where_it_is(
 ) -> None:
     page = open_page(_link("kernel-race"))
     _run(page, settled)
-    expect(_verdict(page)).to_contain_text("Line 6: race on 4-byte shared load.")
+    expect(verdict_of(page)).to_contain_text("Line 6: race on 4-byte shared load.")
     expect(page.locator("tr.problem")).to_contain_text("with the store of thread (127,0,0)")
     picture(page, "kernel_lab_race_light")
 

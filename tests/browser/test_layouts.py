@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
+from browser_reading import query_of, verdict_of
 from playwright.sync_api import Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -18,14 +19,6 @@ OpenPage = Callable[..., Page]
 Picture = Callable[[Page, str], Path]
 Settled = Callable[[Page], None]
 PADDED = "/Layouts?v=1&layout=S[(4,32):(33,1)]"
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _no_text_is_cut(page: Page) -> None:
@@ -51,7 +44,7 @@ def test_presets_open_cold_in_both_themes(
     found = preset(name)
     assert found is not None
     page = open_page(page_url(found.design), theme=theme, size=size)
-    expect(_verdict(page)).to_be_visible()
+    expect(verdict_of(page)).to_be_visible()
     expect(page.locator(".tv-input-error")).to_have_count(0)
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
     _no_text_is_cut(page)
@@ -62,20 +55,20 @@ def test_an_edit_a_fault_and_a_reload(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(PADDED)
-    expect(_verdict(page)).to_contain_text("Addresses 0 to 130, 3 of them idle.")
+    expect(verdict_of(page)).to_contain_text("Addresses 0 to 130, 3 of them idle.")
     field = page.get_by_label("Layout", exact=True)
     field.fill("S[(4, 8):(4, 1)]")
     field.press("Enter")
-    expect(_verdict(page)).to_contain_text("(0, 4) and (1, 0) share the address 4")
+    expect(verdict_of(page)).to_contain_text("(0, 4) and (1, 0) share the address 4")
     settled(page)
-    assert _query(page)["layout"] == "S[(4,8):(4,1)]"
+    assert query_of(page)["layout"] == "S[(4,8):(4,1)]"
     picture(page, "layouts_collision_light")
     field.fill("S[(4, 8):(4, 1]")
     field.press("Enter")
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text('Layout: expected ")" before "]".')
     expect(box.locator(".tv-caret")).to_have_text(re.compile(r"^ {14}\^$"))
-    expect(_verdict(page)).to_contain_text("(0, 4) and (1, 0) share the address 4")
+    expect(verdict_of(page)).to_contain_text("(0, 4) and (1, 0) share the address 4")
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(2)
     settled(page)
     page.reload()
@@ -90,7 +83,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, pictur
     expect(box).to_contain_text("dtype: unknown dtype")
     expect(box).to_contain_text("<img src=x onerror=alert(1)>")
     expect(box).to_contain_text("Region: begin:end per dimension is expected")
-    expect(_verdict(page)).to_contain_text("3 of them idle")
+    expect(verdict_of(page)).to_contain_text("3 of them idle")
     assert page.locator("img[src=x]").count() == 0
     picture(page, "layouts_bad_link_dark")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
 
+from browser_reading import query_of
 from playwright.sync_api import Locator, Page, expect
 
 OpenPage = Callable[..., Page]
@@ -22,10 +22,6 @@ def _verdicts(page: Page) -> Locator:
     return page.locator(".tv-verdict:not(.tv-input-error)")
 
 
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
-
-
 def _nothing_is_cut(page: Page) -> None:
     main = page.get_by_test_id("stMain")
     assert main.evaluate("main => main.scrollWidth - main.clientWidth") == 0
@@ -38,7 +34,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page("/Lessons")
-    assert _query(page) == {"lesson": "banks-and-words", "v": "1"}
+    assert query_of(page) == {"lesson": "banks-and-words", "v": "1"}
     expect(page.get_by_text("0 of 4 answered right")).to_be_visible()
     # Only the picture of the setting: what answers a question is not there yet.
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(1)
@@ -88,7 +84,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     page.get_by_role("button", name="Next: Why 33 columns").click()
     expect(page.get_by_role("heading", name="Why 33 columns")).to_be_visible()
     settled(page)
-    assert _query(page)["lesson"] == "why-33-columns"
+    assert query_of(page)["lesson"] == "why-33-columns"
     page.go_back()
     expect(page.get_by_text("4 of 4 answered right")).to_be_visible()
 
@@ -110,7 +106,7 @@ def test_a_deep_link_its_full_page_and_a_field_to_play_with(
     picture(page, "lessons_xor_dark")
     page.get_by_role("link", name="Open in Banks and swizzles").click()
     expect(_verdicts(page).first).to_contain_text("1 wavefront, ideal 1, conflict-free.")
-    assert _query(page)["layout"].startswith("Sw<5,0,5> o ")
+    assert query_of(page)["layout"].startswith("Sw<5,0,5> o ")
 
 
 def test_an_unknown_lesson_is_one_line(open_page: OpenPage, picture: Picture) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
+from browser_reading import query_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz import api
@@ -19,14 +20,6 @@ Picture = Callable[[Page, str], Path]
 Settled = Callable[[Page], None]
 DECLINED = "/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]"
 PRESETS = [found for found in presets() if found.study == "permute"]
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _no_text_is_cut(page: Page) -> None:
@@ -50,7 +43,7 @@ def test_every_preset_opens_cold(
     open_page: OpenPage, picture: Picture, shown: Preset, theme: str, size: str
 ) -> None:
     page = open_page(page_url(shown.design), theme=theme, size=size)
-    expect(_verdict(page)).to_be_visible()
+    expect(verdict_of(page)).to_be_visible()
     expect(page.locator(".tv-input-error")).to_have_count(0)
     _no_text_is_cut(page)
     picture(page, f"permute_{shown.name}_{theme}")
@@ -58,30 +51,30 @@ def test_every_preset_opens_cold(
 
 def test_an_edit_is_drawn_and_the_address_follows(open_page: OpenPage, settled: Settled) -> None:
     page = open_page(DECLINED)
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
     field = page.get_by_label("Destination layout")
     field.fill("S[(8, 16):(16, 1)]")
     field.press("Enter")
-    expect(_verdict(page)).to_contain_text("Conflict-free")
+    expect(verdict_of(page)).to_contain_text("Conflict-free")
     settled(page)
-    assert _query(page)["dst"] == "S[(8,16):(16,1)]"
+    assert query_of(page)["dst"] == "S[(8,16):(16,1)]"
     page.reload()
     settled(page)
-    expect(_verdict(page)).to_contain_text("Conflict-free")
+    expect(verdict_of(page)).to_contain_text("Conflict-free")
     expect(page.get_by_label("Destination layout")).to_have_value("S[(8, 16):(16, 1)]")
 
 
 def test_back_returns_to_the_design_before(open_page: OpenPage, settled: Settled) -> None:
     page = open_page("/")
     page.get_by_role("link", name=preset("permute-declined").title).click()
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
     settled(page)
     page.get_by_test_id("stSidebar").get_by_role("link", name="Home").click()
     expect(page.locator("h1")).to_have_text("tileviz")
     settled(page)
     page.go_back()
     expect(page.locator("h1")).to_have_text("Permute layout")
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
     settled(page)
 
 
@@ -95,7 +88,7 @@ def test_a_typing_error_has_its_caret_and_nothing_is_lost(
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text('Source layout: expected ")" before "]".')
     expect(box).to_contain_text("The last valid design stays below.")
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
     expect(field).to_have_value("S[(8, 16):(16, 1]")
     settled(page)
     fault, caret = (
@@ -124,7 +117,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, pictur
     box = page.locator(".tv-input-error")
     expect(box).to_contain_text("dtype: unknown dtype")
     expect(box).to_contain_text("<img src=x onerror=alert(1)>")
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
     assert page.locator("img[src=x]").count() == 0
     picture(page, "permute_bad_link_dark")
 
@@ -156,7 +149,7 @@ def test_a_layout_can_be_typed_and_entered_without_a_mouse(open_page: OpenPage) 
     page.keyboard.type("S[(8, 16):(1, 8)] ")
     page.keyboard.press("Tab")
     expect(page.get_by_label("Destination layout")).to_have_value("S[(8, 16):(1, 8)] ")
-    expect(_verdict(page)).to_contain_text("The reference declines")
+    expect(verdict_of(page)).to_contain_text("The reference declines")
 
 
 def test_a_run_shows_prediction_beside_the_count(
@@ -204,7 +197,7 @@ def test_the_fields_behind_the_row_edit_the_same_design(
     region.press("Enter")
     expect(page.locator(".tv-input-error")).to_have_count(0)
     settled(page)
-    assert _query(page)["src_region"] == "0:8,0:16"
+    assert query_of(page)["src_region"] == "0:8,0:16"
     picture(page, "permute_fields_dark")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qs, quote, urlsplit
+from urllib.parse import quote
 
 import pytest
+from browser_reading import query_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -38,14 +39,6 @@ def settled(settled: Settled, monkeypatch: pytest.MonkeyPatch) -> Settled:
     """Let every fixture of this folder wait for curves and bars, which have no cells."""
     monkeypatch.setitem(settled.__globals__, "settle", _settle)
     return _settle
-
-
-def _verdict(page: Page) -> Locator:
-    return page.locator(".tv-verdict:not(.tv-input-error)").first
-
-
-def _query(page: Page) -> dict[str, str]:
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
 
 
 def _box(part: Locator) -> FloatRect:
@@ -80,7 +73,7 @@ def test_presets_open_cold(
     open_page: OpenPage, picture: Picture, name: str, theme: str, size: str
 ) -> None:
     page = open_page(page_url(preset(name).design), theme=theme, size=size)
-    expect(_verdict(page)).to_be_visible()
+    expect(verdict_of(page)).to_be_visible()
     expect(page.locator(".tv-input-error")).to_have_count(0)
     _no_text_is_cut(page)
     picture(page, f"schedule_{name}_{theme}_{size}")
@@ -133,7 +126,7 @@ def test_wave_and_task_are_reached_by_key(open_page: OpenPage, settled: Settled)
 
 def test_an_edit_is_drawn_and_a_reload_finds_it(open_page: OpenPage, settled: Settled) -> None:
     page = open_page(SMALL)
-    expect(_verdict(page)).to_contain_text("Every tile once, 15 of 15.")
+    expect(verdict_of(page)).to_contain_text("Every tile once, 15 of 15.")
     offset = page.get_by_label("Offset", exact=True)
     offset.fill("3")
     offset.press("Enter")
@@ -142,7 +135,7 @@ def test_an_edit_is_drawn_and_a_reload_finds_it(open_page: OpenPage, settled: Se
     page.get_by_role("radio", name="Nz").click()
     expect(page.locator(".tv-model th").nth(1)).to_have_text("Nz 3")
     settled(page)
-    assert (_query(page)["offset"], _query(page)["direction"]) == ("3", "nz")
+    assert (query_of(page)["offset"], query_of(page)["direction"]) == ("3", "nz")
     page.reload()
     settled(page)
     expect(offset).to_have_value("3")
@@ -153,10 +146,10 @@ def test_a_click_on_the_strip_opens_the_setting(open_page: OpenPage, settled: Se
     page = open_page(page_url(RAGGED))
     strip = _box(page.locator(".st-key-schedule-strip .nsewdrag").first)
     page.mouse.click(strip["x"] + strip["width"] * 11.5 / 16, strip["y"] + strip["height"] / 4)
-    expect(_verdict(page)).to_contain_text("L2 hit rate 92.1%, as good as any setting tried.")
+    expect(verdict_of(page)).to_contain_text("L2 hit rate 92.1%, as good as any setting tried.")
     expect(page.get_by_label("Offset", exact=True)).to_have_value("12")
     settled(page)
-    assert _query(page)["offset"] == "12"
+    assert query_of(page)["offset"] == "12"
 
 
 def test_bad_values_are_reported_and_the_picture_stays(
@@ -173,7 +166,7 @@ def test_bad_values_are_reported_and_the_picture_stays(
     problem.press("Enter")
     expect(box).to_contain_text("Problem: ")
     expect(box).to_contain_text("The last valid design stays below.")
-    expect(_verdict(page)).to_contain_text("Every tile once, 15 of 15.")
+    expect(verdict_of(page)).to_contain_text("Every tile once, 15 of 15.")
     expect(problem).to_have_value("96, 160")
     settled(page)
     picture(page, "schedule_error_light")

@@ -1,0 +1,34 @@
+"""What the tests of several pages read from an app without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from html import unescape
+from typing import Any
+
+from streamlit.testing.v1 import AppTest
+
+
+def page_html(test: AppTest) -> str:
+    """Return everything that was drawn as HTML, style left out."""
+    bodies = [element.proto.body for element in test.get("html")]
+    return "\n".join(body for body in bodies if not body.startswith("<style"))
+
+
+def page_words(test: AppTest, gap: str = "") -> str:
+    """Return the words of that HTML; ``gap`` stands for each tag."""
+    return unescape(re.sub(r"<[^>]+>", gap, page_html(test)))
+
+
+def page_address(test: AppTest) -> dict[str, str]:
+    """Return the keys of the address bar."""
+    return {
+        key: value[0] if isinstance(value, list) else value
+        for key, value in test.query_params.items()
+    }
+
+
+def page_charts(test: AppTest) -> list[dict[str, Any]]:
+    """Return every chart as Plotly's document."""
+    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
