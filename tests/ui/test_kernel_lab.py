@@ -150,8 +150,8 @@ def test_a_pasted_text_without_the_entry_says_so_and_offers_what_it_has(
     text = 'extern "C" __global__ void scale(float* y, int rows, int cols) {\n  y[0] = rows;\n}\n'
     test.text_area(key="lab.source").set_value(text).run()
     words = _words(test)
-    # At the entry, and in the verdict, which no longer speaks of a launch of what is not there.
-    assert words.count("The text has no kernel “transpose”; it has “scale”.") == 2
+    assert words.count("The text has no kernel “transpose”; it has “scale”.") == 1
+    assert "Nothing to run: the entry is not in the text." in words
     assert "transpose: 2×2 blocks" not in words
     _button(test, "Fill from the signature of scale").click().run()
     words = _words(test)

@@ -91,10 +91,10 @@ def _said(design: KernelDesign, found: Outcome) -> None:
     if found.fault:
         st.html(html.verdict("error", html.sentence(found.fault)))
     elif found.view is None:
-        missing = missing_entry(design.source, design.entry)
-        if missing:
-            how = "Choose another entry, or fill it and its parameters from the signature."
-            st.html(html.verdict("attention", missing, how))
+        if missing_entry(design.source, design.entry):
+            # Which kernels there are is said at the entry.
+            how = "Choose another one, or fill it and its parameters from a signature."
+            st.html(html.verdict("attention", "Nothing to run: the entry is not in the text.", how))
             return
         said = explain.verdict(plan(design))
         st.html(html.verdict("neutral", said.sentence, "Not run yet."))
