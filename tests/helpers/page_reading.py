@@ -9,6 +9,8 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+_TAG = re.compile(r"<[^>]+>")
+
 
 def page_html(test: AppTest) -> str:
     """Return everything that was drawn as HTML, style left out."""
@@ -16,9 +18,14 @@ def page_html(test: AppTest) -> str:
     return "\n".join(body for body in bodies if not body.startswith("<style"))
 
 
-def page_words(test: AppTest, gap: str = "") -> str:
-    """Return the words of that HTML; ``gap`` stands for each tag."""
-    return unescape(re.sub(r"<[^>]+>", gap, page_html(test)))
+def page_words(test: AppTest) -> str:
+    """Return the words of that HTML, tags left out."""
+    return unescape(_TAG.sub("", page_html(test)))
+
+
+def spaced_words(test: AppTest) -> str:
+    """Return the words of that HTML with a space for each tag, so that cells stay apart."""
+    return unescape(_TAG.sub(" ", page_html(test)))
 
 
 def page_address(test: AppTest) -> dict[str, str]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
-from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page_reading import page_address, page_charts, page_html, spaced_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz.export.links import to_query
@@ -26,26 +24,6 @@ PRESETS = [preset for preset in presets() if preset.study == "access"]
 Opened = Callable[..., AppTest]
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", " ", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
-def _charts(test: AppTest) -> list[dict[str, object]]:
-    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-
-
 def _button(test: AppTest, key: str) -> object:
     return next(button for button in test.button if button.key == key)
 
@@ -58,19 +36,19 @@ def test_the_page_is_where_links_point() -> None:
 
 def test_the_first_preset_is_drawn_and_its_link_written(open_page: Opened) -> None:
     test = open_page(PAGE)
-    words = _words(test)
+    words = spaced_words(test)
     assert "32 wavefronts, ideal 1, 32-way bank conflict." in words
     assert "so every lane is back at the same bank" in words
     assert "fewer than 5 XORs frees every access" in words
-    assert _address(test) == {"v": "1", **COLUMN}
-    assert len(_charts(test)) == 3
+    assert page_address(test) == {"v": "1", **COLUMN}
+    assert len(page_charts(test)) == 3
 
 
 def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
     test = open_page(PAGE, {**COLUMN, "layout": "Sw<5,0,5> o S[(32,32):(32,1)]"})
     assert test.text_input(key="banks.layout").value == "S[(32, 32):(32, 1)]"
     assert test.selectbox(key="banks.swizzle").value.replace(" ", "") == "Sw<5,0,5>"
-    words = _words(test)
+    words = spaced_words(test)
     assert "1 wavefront, ideal 1, conflict-free." in words
     assert "Without the swizzle: 32 wavefronts." in words
     assert "32 wavefronts instead of 1" in words
@@ -82,50 +60,50 @@ def test_every_preset_opens(open_page: Opened, preset: Preset) -> None:
     test = open_page(PAGE)
     test.selectbox(key="banks.preset").set_value(preset.name).run()
     assert not test.exception
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert test.selectbox(key="banks.preset").value == preset.name
-    assert len(_charts(test)) in (2, 3)
+    assert len(page_charts(test)) in (2, 3)
     expected = {key: value.replace(", ", ",") for key, value in to_query(preset.design).items()}
-    assert _address(test) == expected
+    assert page_address(test) == expected
 
 
 def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     test = open_page(PAGE)
     test.text_input(key="banks.layout").set_value("S[(32, 32):(33, 1)]").run()
-    assert "1 wavefront, ideal 1, conflict-free." in _words(test)
-    assert _address(test) == {"v": "1", **COLUMN, "layout": "S[(32,32):(33,1)]"}
+    assert "1 wavefront, ideal 1, conflict-free." in spaced_words(test)
+    assert page_address(test) == {"v": "1", **COLUMN, "layout": "S[(32,32):(33,1)]"}
     assert test.selectbox(key="banks.preset").value == "banks-padding-33"
 
 
 def test_the_fix_changes_the_design(open_page: Opened) -> None:
     test = open_page(PAGE)
-    assert "1 wavefront instead of 32" in _words(test)
+    assert "1 wavefront instead of 32" in spaced_words(test)
     _button(test, "banks.apply").click().run()
     assert not test.exception
-    assert "1 wavefront, ideal 1, conflict-free." in _words(test)
-    assert _address(test)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
+    assert "1 wavefront, ideal 1, conflict-free." in spaced_words(test)
+    assert page_address(test)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
     assert test.selectbox(key="banks.swizzle").value == "Swizzle(0, 5, 5)"
     assert _button(test, "banks.apply").disabled
-    assert len(_charts(test)) == 3
+    assert len(page_charts(test)) == 3
 
 
 def test_padding_is_a_fix_too(open_page: Opened) -> None:
     test = open_page(PAGE)
     test.selectbox(key="banks.pick").set_value(1).run()
     _button(test, "banks.apply").click().run()
-    assert _address(test)["layout"] == "S[(32,32):(33,1)]"
-    assert "1 wavefront, ideal 1, conflict-free." in _words(test)
+    assert page_address(test)["layout"] == "S[(32,32):(33,1)]"
+    assert "1 wavefront, ideal 1, conflict-free." in spaced_words(test)
 
 
 def test_the_fix_is_said_in_every_notation(open_page: Opened) -> None:
     test = open_page(PAGE, to_query(PRESETS[2].design))
-    words = _words(test)
+    words = spaced_words(test)
     assert "per_element = 3, swizzle_len = 3, atom_len = 3" in words
     assert "Swizzle<3,3,3>" in words
     assert "bit 4 ^= bit 7" in words
     how = next(group for group in test.button_group if group.key == "banks.how")
     how.set_value("Bit matrix").run()
-    assert _html(test).count('class="bit one"') == 8
+    assert page_html(test).count('class="bit one"') == 8
     how = next(group for group in test.button_group if group.key == "banks.how")
     how.set_value("CUDA").run()
     assert any("element_index(int row, int column)" in code.value for code in test.code)
@@ -133,9 +111,9 @@ def test_the_fix_is_said_in_every_notation(open_page: Opened) -> None:
 
 def test_a_cell_is_explained_and_another_can_be_chosen(open_page: Opened) -> None:
     test = open_page(PAGE, {**COLUMN, "layout": "Sw<5,0,5> o S[(32,32):(32,1)]"})
-    assert "row 9, column 0, lane 9" in _words(test)
+    assert "row 9, column 0, lane 9" in spaced_words(test)
     test.number_input(key="banks.column").set_value(5).run()
-    words = _words(test)
+    words = spaced_words(test)
     assert "row 9, column 5, wanted by no lane" in words
     assert "element 9·32 + 5·1 = 293, swizzled 300; byte 1200, bank 12." in words
 
@@ -143,13 +121,13 @@ def test_a_cell_is_explained_and_another_can_be_chosen(open_page: Opened) -> Non
 def test_other_accesses_and_instructions_are_shown(open_page: Opened) -> None:
     test = open_page(PAGE)
     test.slider(key="banks.number").set_value(7).run()
-    assert "row 9, column 7, lane 9" in _words(test)
+    assert "row 9, column 7, lane 9" in spaced_words(test)
     assert any(code.value == "dst[lane] = tile[lane * 32 + 7];" for code in test.code)
     test.selectbox(key="banks.shown").set_value(1).run()
-    assert "row 0, column 9, lane 9" in _words(test)
-    assert "one pass serves all lanes" in _words(test)
+    assert "row 0, column 9, lane 9" in spaced_words(test)
+    assert "one pass serves all lanes" in spaced_words(test)
     assert any(code.value == "tile[lane] = src[lane];" for code in test.code)
-    assert "32-way bank conflict" in _words(test)
+    assert "32-way bank conflict" in spaced_words(test)
 
 
 def test_the_views_of_the_memory(open_page: Opened) -> None:
@@ -158,29 +136,29 @@ def test_the_views_of_the_memory(open_page: Opened) -> None:
         switch = next(group for group in test.button_group if group.key == "banks.view")
         switch.set_value(view).run()
         assert not test.exception
-        before, after = _charts(test)[1:]
+        before, after = page_charts(test)[1:]
         assert len(before["layout"]["yaxis"]["ticktext"]) == rows
         assert len(after["layout"]["yaxis"]["ticktext"]) == 1
 
 
 def test_global_memory_shows_sectors_and_lines(open_page: Opened) -> None:
     test = open_page(PAGE, {"layout": "S[(32,32):(32,1)]", "pattern": "column", "space": "global"})
-    words = _words(test)
+    words = spaced_words(test)
     assert "32 sectors in 32 lines, ideal 4." in words
     assert "1,024 bytes move, 12.5 % of them used" in words
     assert "No search." in words
-    assert len(_charts(test)[1]["layout"]["yaxis"]["ticktext"]) == 32
+    assert len(page_charts(test)[1]["layout"]["yaxis"]["ticktext"]) == 32
 
 
 def test_byte_addresses_need_no_layout(open_page: Opened) -> None:
     test = open_page(PAGE, {"addresses": "0,128,256,-,4"})
     assert test.selectbox(key="banks.access").value == "addresses"
-    words = _words(test)
+    words = spaced_words(test)
     assert "3 wavefronts, ideal 1, 3-way bank conflict." in words
     assert "Nothing to search." in words
-    assert len(_charts(test)) == 1
+    assert len(page_charts(test)) == 1
     test.text_input(key="banks.addresses").set_value("0,4,5").run()
-    words = _words(test)
+    words = spaced_words(test)
     assert "Byte address of each lane: must be a multiple of 4 bytes." in words
     assert "The last valid design stays below." in words
     assert "3 wavefronts" in words
@@ -189,39 +167,39 @@ def test_byte_addresses_need_no_layout(open_page: Opened) -> None:
 def test_lane_by_lane(open_page: Opened) -> None:
     test = open_page(PAGE)
     test.selectbox(key="banks.access").set_value("lanes").run()
-    assert "Access:" in _words(test)
+    assert "Access:" in spaced_words(test)
     test.text_input(key="banks.lanes").set_value("0,0;1,0;-;2,1").run()
-    assert "2 wavefronts, ideal 1" in _words(test)
-    assert _address(test)["pattern"] == "0,0;1,0;-;2,1"
+    assert "2 wavefronts, ideal 1" in spaced_words(test)
+    assert page_address(test)["pattern"] == "0,0;1,0;-;2,1"
     test.text_input(key="banks.lanes").set_value("0,0;99,0").run()
-    assert "must lie inside [32, 32]" in _words(test)
+    assert "must lie inside [32, 32]" in spaced_words(test)
 
 
 def test_a_typing_error_is_pointed_at_and_the_last_picture_stays(open_page: Opened) -> None:
     test = open_page(PAGE)
-    before = _address(test)
+    before = page_address(test)
     test.text_input(key="banks.layout").set_value("S[(32, 32):(32, 1]").run()
-    words = _words(test)
+    words = spaced_words(test)
     assert 'Layout: expected ")" before "]".' in words
     assert "give either addresses" not in words
     assert "32-way bank conflict" in words
-    assert _address(test) == before
-    assert len(_charts(test)) == 3
+    assert page_address(test) == before
+    assert len(page_charts(test)) == 3
 
 
 def test_what_only_the_plan_can_tell_is_a_fault_of_the_input(open_page: Opened) -> None:
     test = open_page(PAGE, {**COLUMN, "layout": "S[(32,32):(33,1)]"})
     test.selectbox(key="banks.bytes").set_value("16").run()
-    assert "not a multiple of 16" in _words(test)
-    assert "conflict-free" in _words(test)
+    assert "not a multiple of 16" in spaced_words(test)
+    assert "conflict-free" in spaced_words(test)
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
     query = {**COLUMN, "colour": "<img src=x>", "op": "lds", "dtype": "float99", "bytes": "3"}
     test = open_page(PAGE, query)
-    words = _words(test)
+    words = spaced_words(test)
     assert "Link key “colour”" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     assert "Op: should be" in words
     assert "The rest of the link is used." in words
     assert "32-way bank conflict" in words
@@ -246,8 +224,8 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
 )
 def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) -> None:
     test = open_page(PAGE, query)
-    assert "tv-input-error" in _html(test)
-    assert _charts(test)
+    assert "tv-input-error" in page_html(test)
+    assert page_charts(test)
 
 
 @pytest.mark.parametrize(
@@ -271,8 +249,8 @@ def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) ->
 )
 def test_odd_designs_are_drawn(open_page: Opened, query: dict[str, str], said: str) -> None:
     test = open_page(PAGE, query)
-    assert "tv-input-error" not in _html(test)
-    assert said in _words(test)
+    assert "tv-input-error" not in page_html(test)
+    assert said in spaced_words(test)
 
 
 def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
@@ -283,11 +261,11 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(PAGE).run()
     assert not test.exception
     assert test.text_input(key="banks.layout").value == "S[(8, 16"
-    assert "conflict-free" in _words(test)
+    assert "conflict-free" in spaced_words(test)
 
 
 def test_home_shows_the_presets(open_page: Opened) -> None:
-    words = _words(open_page("app.py"))
+    words = spaced_words(open_page("app.py"))
     assert "ld 4 B column: 32 wavefronts, ideal 1" in words
 
 

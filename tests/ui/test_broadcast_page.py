@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from html import unescape
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from page_reading import page_address, page_charts, page_html, page_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz.export.differences import line_marks
@@ -37,26 +37,6 @@ PRESETS = [preset for preset in presets() if preset.study == "broadcast"]
 Opened = Callable[..., AppTest]
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
-def _charts(test: AppTest) -> list[dict[str, object]]:
-    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-
-
 def _press(test: AppTest, key: str, value: str) -> None:
     next(group for group in test.button_group if group.key == key).set_value(value).run()
     assert not test.exception
@@ -70,11 +50,11 @@ def test_the_page_is_the_one_that_links_name() -> None:
 
 def test_the_first_preset_is_drawn_and_its_link_written(open_page: Opened) -> None:
     test = open_page(SCRIPT)
-    words = _words(test)
+    words = page_words(test)
     assert "CINN's tactic applies (nhwc_equal): 4 loads a thread before, 1 after." in words
     assert "rows of C values" in words
-    assert _address(test) == {"v": "1", "operands": "1,1,1,192", "out": "64,56,56,192"}
-    assert len(_charts(test)) == 3
+    assert page_address(test) == {"v": "1", "operands": "1,1,1,192", "out": "64,56,56,192"}
+    assert len(page_charts(test)) == 3
     assert [code.value.count("b_value") > 0 for code in test.code] == [True, False]
 
 
@@ -83,23 +63,23 @@ def test_a_cold_link_opens_its_design_with_the_step_that_decided(open_page: Open
     assert test.text_input(key="broadcast.out").value == "64, 32, 32, 255"
     assert test.selectbox(key="broadcast.expression").value == "batchnorm"
     assert test.selectbox(key="broadcast.preset").value == "custom"
-    assert "CINN's tactic declines: the channels are not a multiple of 32." in _words(test)
-    decided = re.findall(r'<li class="decides">.*?</li>', _html(test))
+    assert "CINN's tactic declines: the channels are not a multiple of 32." in page_words(test)
+    decided = re.findall(r'<li class="decides">.*?</li>', page_html(test))
     assert len(decided) == 1
     assert "255 = 32 * 7 + 31" in decided[0]
     assert "tv-reject" in decided[0]
-    assert _html(test).count('<li class="skipped">') == 2
+    assert page_html(test).count('<li class="skipped">') == 2
     # Where CINN declines, its kernel is the general one: two blocks, not three.
-    assert len(_charts(test)) == 2
+    assert len(page_charts(test)) == 2
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
 def test_every_preset_opens(open_page: Opened, preset: object) -> None:
     test = open_page(SCRIPT, to_query(preset.design))
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert test.selectbox(key="broadcast.preset").value == preset.name
-    assert verdict(plan(preset.design)).sentence in _words(test)
-    assert 2 <= len(_charts(test)) <= 3
+    assert verdict(plan(preset.design)).sentence in page_words(test)
+    assert 2 <= len(page_charts(test)) <= 3
     assert all(code.value for code in test.code)
 
 
@@ -109,18 +89,18 @@ def test_choosing_a_preset_fills_every_field(open_page: Opened) -> None:
     assert not test.exception
     assert test.selectbox(key="broadcast.dtype").value == "float16"
     assert test.selectbox(key="broadcast.expression").value == "relu(x*a+b)"
-    assert _address(test)["out"] == "32,28,28,33"
+    assert page_address(test)["out"] == "32,28,28,33"
 
 
 def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     test = open_page(SCRIPT)
     test.text_input(key="broadcast.out").set_value("64, 56, 56, 96")
     test.text_input(key="broadcast.operands").set_value("96").run()
-    assert "nhwc_narrow" in _words(test)
-    assert _address(test) == {"v": "1", "operands": "96", "out": "64,56,56,96"}
+    assert "nhwc_narrow" in page_words(test)
+    assert page_address(test) == {"v": "1", "operands": "96", "out": "64,56,56,96"}
     assert test.selectbox(key="broadcast.preset").value == "custom"
     test.number_input(key="broadcast.sm_count").set_value(132).run()
-    assert _address(test)["sm_count"] == "132"
+    assert page_address(test)["sm_count"] == "132"
 
 
 @pytest.mark.parametrize(
@@ -139,22 +119,22 @@ def test_a_fault_is_named_and_the_last_picture_stays(
     open_page: Opened, field: str, value: str, said: str
 ) -> None:
     test = open_page(SCRIPT)
-    before = _address(test)
+    before = page_address(test)
     test.text_input(key=f"broadcast.{field}").set_value(value).run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert said in words
     assert "The last valid design stays below." in words
     assert "nhwc_equal" in words
-    assert _address(test) == before
+    assert page_address(test) == before
     assert test.text_input(key=f"broadcast.{field}").value == value
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
     test = open_page(SCRIPT, {**ODD, "colour": "<img src=x>", "dtype": "float99", "v": "7"})
-    words = _words(test)
+    words = page_words(test)
     assert "Link key “colour”" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     assert "dtype: unknown dtype" in words
     assert "The rest of the link is used." in words
     assert "CINN's tactic declines: the channels are not a multiple of 32." in words
@@ -174,44 +154,44 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
 )
 def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) -> None:
     test = open_page(SCRIPT, query)
-    assert "tv-input-error" in _html(test)
-    assert "Decision path" in _words(test)
+    assert "tv-input-error" in page_html(test)
+    assert "Decision path" in page_words(test)
 
 
 def test_an_alias_in_a_link_is_the_expression(open_page: Opened) -> None:
     test = open_page(SCRIPT, {**SMALL, "expression": "relu"})
     assert test.selectbox(key="broadcast.expression").value == "relu(x*a+b)"
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
 
 
 def test_a_dynamic_extent_is_decided_without_kernels(open_page: Opened) -> None:
     test = open_page(SCRIPT, {"operands": "64", "out": "-1,7,7,64"})
-    words = _words(test)
+    words = page_words(test)
     assert "CINN's tactic applies (nhwc_flat)" in words
     assert "an extent is known only at run time" in words
     assert "Nothing to draw." in words
     assert "Nothing to run." in words
     assert "× ?" in words
-    assert _charts(test) == []
+    assert page_charts(test) == []
 
 
 def test_what_no_kernel_can_do_is_said(open_page: Opened) -> None:
     test = open_page(SCRIPT, {"operands": "16,8", "out": "8,16"})
-    words = _words(test)
+    words = page_words(test)
     assert "b is read as a transpose" in words
     assert "No CUDA." in words
     test = open_page(SCRIPT, {**ODD, "dtype": "int8"})
-    assert "Batchnorm needs a floating type, not int8." in _words(test)
+    assert "Batchnorm needs a floating type, not int8." in page_words(test)
 
 
 def test_a_grid_that_cannot_launch_is_marked(open_page: Opened) -> None:
     test = open_page(SCRIPT, {"operands": "1,2,1,1", "out": "262148,2,4,8"})
-    words = _words(test)
+    words = page_words(test)
     assert "grid 2 × 65,537 cannot be launched" in words
     assert "Not drawn." in words
-    decided = re.findall(r'<li class="decides">.*?</li>', _html(test))
+    decided = re.findall(r'<li class="decides">.*?</li>', page_html(test))
     assert "tv-attention" in decided[0]
-    assert len(_charts(test)) == 2
+    assert len(page_charts(test)) == 2
 
 
 def test_the_block_can_be_chosen(open_page: Opened) -> None:
@@ -219,12 +199,12 @@ def test_the_block_can_be_chosen(open_page: Opened) -> None:
     test.number_input(key="broadcast.block").set_value(2559).run()
     test.number_input(key="broadcast.warp").set_value(7).run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert "block 2,559, warp 7, 4 steps" in words
     # Smaller grids and blocks show their last.
     assert "block 2,559, warp 5, 4 steps" in words
     assert "block 2,558, warp 7, first 4 of 15 steps, first of 4 values" in words
-    before = _charts(test)[0]["data"]
+    before = page_charts(test)[0]["data"]
     hover = next(trace["customdata"] for trace in before if trace.get("customdata"))
     assert hover
 
@@ -233,7 +213,7 @@ def test_the_greys_print(open_page: Opened) -> None:
     test = open_page(SCRIPT)
     test.toggle(key="broadcast.grey").set_value(True).run()
     assert not test.exception
-    assert "#F4F4F4" in _html(test)
+    assert "#F4F4F4" in page_html(test)
 
 
 def test_every_pair_of_versions_can_be_compared(open_page: Opened) -> None:
@@ -243,12 +223,12 @@ def test_every_pair_of_versions_can_be_compared(open_page: Opened) -> None:
     left, right = (code.value for code in test.code)
     assert "b[at]" in left or "b[i % 192]" in left
     assert "const float b_value = b[c];" in right
-    assert re.search(r"Tinted: \d+ lines? only on the left", _words(test))
+    assert re.search(r"Tinted: \d+ lines? only on the left", page_words(test))
     styles = [element.proto.body for element in test.get("html") if "1lh" in element.proto.body]
     assert any("broadcast_code_was" in style for style in styles)
     _press(test, "broadcast.beside", "alone")
     assert [code.value for code in test.code] == [right]
-    assert "What this version does" in _words(test)
+    assert "What this version does" in page_words(test)
     _press(test, "broadcast.beside", "cinn")
     assert len(test.code) == 1  # Nothing differs from itself.
 
@@ -259,38 +239,38 @@ def test_a_run_verifies_every_version(open_page: Opened) -> None:
         _press(test, "broadcast.version", version)
         next(button for button in test.button if button.label == "Run").click().run()
         for _ in range(200):
-            if "Output correct" in _words(test) or "tv-error" in _html(test):
+            if "Output correct" in page_words(test) or "tv-error" in page_html(test):
                 break
             time.sleep(0.1)
             test.run()
-        assert "Output correct, 100,352 of 100,352 elements." in _words(test)
+        assert "Output correct, 100,352 of 100,352 elements." in page_words(test)
         # Of the tactic's few blocks all are counted.
-        sampled = re.search(r"counts of 9 of 392 blocks", _words(test)) is not None
+        sampled = re.search(r"counts of 9 of 392 blocks", page_words(test)) is not None
         assert sampled == (version == "before")
-        assert "Emulated counts equal the prediction." in _words(test)
+        assert "Emulated counts equal the prediction." in page_words(test)
 
 
 def test_what_a_run_leaves_out_is_said(open_page: Opened) -> None:
     test = open_page(SCRIPT, {"operands": "1,1,1,192", "out": "256,64,64,192"})
-    assert re.search(r"Here it runs the first [\d,]+ of 201,326,592 elements", _words(test))
-    assert "its own count of vectors aside" in _words(test)
+    assert re.search(r"Here it runs the first [\d,]+ of 201,326,592 elements", page_words(test))
+    assert "its own count of vectors aside" in page_words(test)
     _press(test, "broadcast.version", "before")
-    assert "Here it runs the first 1,048,576 of 201,326,592 elements (0.52 %)" in _words(test)
+    assert "Here it runs the first 1,048,576 of 201,326,592 elements (0.52 %)" in page_words(test)
     test = open_page(SCRIPT, SMALL)
-    assert "Here it" not in _words(test)
+    assert "Here it" not in page_words(test)
 
 
 def test_published_rows_are_labelled_and_ours_is_empty(open_page: Opened) -> None:
     test = open_page(SCRIPT)
-    words = _words(test)
+    words = page_words(test)
     assert words.count("published (#71434)") == 4 and "900 GB/s" in words
     for row in PUBLISHED:
         assert f"{row.peak_percent:.2f}" in words
         assert f"{row.us:,.0f} µs" in words
     assert "830.2 GB/s" in words
     assert "Not measured on any device of ours: all of these shapes." in words
-    assert _html(test).count("hatched") == 1
-    links = re.findall(r'href="([^"]+)"', _html(test))
+    assert page_html(test).count("hatched") == 1
+    links = re.findall(r'href="([^"]+)"', page_html(test))
     assert len(links) == len(PUBLISHED)
     assert links[0].startswith("Broadcast?v=1&amp;operands=1,1,1,192&amp;out=256,64,64,192")
 
@@ -303,7 +283,7 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(SCRIPT).run()
     assert not test.exception
     assert test.text_input(key="broadcast.out").value == "64, 32, 32"
-    assert "not a multiple of 32" in _words(test)
+    assert "not a multiple of 32" in page_words(test)
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)

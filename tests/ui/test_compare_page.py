@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from html import unescape
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page_reading import page_address, page_charts, page_html, page_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz.comparing.comparison import MAX_NAME, MAX_NOTE
@@ -42,84 +42,64 @@ BANKS = Pair(_design("banks-transpose-32x32"), _design("banks-padding-33")).quer
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
-def _charts(test: AppTest) -> list[dict[str, Any]]:
-    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-
-
 def test_an_empty_page_says_what_it_is_for_and_offers_three_pairs(open_page: Opened) -> None:
     test = open_page(PAGE)
-    assert "Nothing to compare yet." in _words(test)
-    assert _address(test) == {}
+    assert "Nothing to compare yet." in page_words(test)
+    assert page_address(test) == {}
     assert len(starts()) == 3
     for number, start in enumerate(starts()):
         assert test.button(key=f"compare.start.{number}").label == start.title
     test.button(key="compare.start.0").click().run()
     assert not test.exception
-    assert "“33 columns” is better: 1 wavefront against 32" in _words(test)
-    assert _address(test) == starts()[0].pair.query()
-    assert len(_charts(test)) == 4
+    assert "“33 columns” is better: 1 wavefront against 32" in page_words(test)
+    assert page_address(test) == starts()[0].pair.query()
+    assert len(page_charts(test)) == 4
 
 
 def test_a_cold_link_shows_both_and_marks_what_differs(open_page: Opened) -> None:
     test = open_page(PAGE, {**BANKS, "right_name": "padded", "note": f"See\n{HOSTILE}"})
-    words = _words(test)
+    words = page_words(test)
     assert "“padded” is better: 1 wavefront against 32, 31 fewer (−97%)." in words
     assert f"See\n{HOSTILE}" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     assert "1 of 7 differ" in words
     assert re.search(r"layout≠differsS\[\(32, 32\):\(32, 1\)\]S\[\(32, 32\):\(33, 1\)\]", words)
     assert "6 equal inputs" in words
     assert "ld 4 B column, wavefronts lower is better32better: ✓ 1−31" in words
     assert "2 lines changed." in words
-    assert "<mark>33</mark>" in _html(test)
+    assert "<mark>33</mark>" in page_html(test)
     assert test.text_input(key="compare.left").value == BANKS["left"]
-    assert _address(test) == {**BANKS, "right_name": "padded", "note": f"See\n{HOSTILE}"}
+    assert page_address(test) == {**BANKS, "right_name": "padded", "note": f"See\n{HOSTILE}"}
 
 
 @pytest.mark.parametrize("number", range(len(starts())))
 def test_every_start_opens_cold(open_page: Opened, number: int) -> None:
     pair = starts()[number].pair
     test = open_page(PAGE, pair.query())
-    assert "is better" in _words(test)
-    assert "tv-input-error" not in _html(test)
-    assert _address(test) == pair.query()
+    assert "is better" in page_words(test)
+    assert "tv-input-error" not in page_html(test)
+    assert page_address(test) == pair.query()
 
 
 @pytest.mark.parametrize("study", ["permute", "layout", "kernel"])
 def test_the_other_studies_open_too(open_page: Opened, study: str) -> None:
     known = [found.design for found in presets() if found.study == study][:2]
     test = open_page(PAGE, Pair(known[0], known[1]).query())
-    assert "tv-input-error" not in _html(test)
-    assert "Inputs" in _words(test)
-    assert ("Run both" in _words(test)) == (study != "layout")
+    assert "tv-input-error" not in page_html(test)
+    assert "Inputs" in page_words(test)
+    assert ("Run both" in page_words(test)) == (study != "layout")
 
 
 def test_a_side_is_edited_and_the_address_follows(open_page: Opened) -> None:
     test = open_page(PAGE, BANKS)
     test.text_input(key="compare.right").set_value("banks-transpose-32x32").run()
-    assert "Equal: both sides are the same design." in _words(test)
-    assert _address(test) == {**BANKS, "right": BANKS["left"]}
+    assert "Equal: both sides are the same design." in page_words(test)
+    assert page_address(test) == {**BANKS, "right": BANKS["left"]}
     test.text_input(key="compare.left").set_value(
         json.dumps(_design("banks-tma-128b").document())
     ).run()
-    assert "Left is better" in _words(test)
-    assert _address(test)["left"] == page_url(_design("banks-tma-128b"))
+    assert "Left is better" in page_words(test)
+    assert page_address(test)["left"] == page_url(_design("banks-tma-128b"))
 
 
 @pytest.mark.parametrize(
@@ -138,42 +118,42 @@ def test_a_fault_on_one_side_leaves_everything_drawn(
     test = open_page(PAGE, BANKS)
     test.text_input(key="compare.left").set_value(text).run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert said in words
     assert "The last valid design stays below." in words
     assert "Right is better: 1 wavefront against 32" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     # Nothing typed is lost, and a reload finds the last good pair.
     assert test.text_input(key="compare.left").value == text
-    assert _address(test) == BANKS
+    assert page_address(test) == BANKS
 
 
 def test_a_link_with_one_broken_side_draws_the_other(open_page: Opened) -> None:
     link = {**BANKS, "left": "/Banks_and_swizzles?v=1&layout=S[(", "colour": HOSTILE, "v": "2"}
     test = open_page(PAGE, link)
-    words = _words(test)
+    words = page_words(test)
     assert "Link: written by another version of tileviz" in words
     assert "Link key “colour”: unknown key of a comparison" in words
     assert "Left, layout: " in words
     assert "1 wavefront, ideal 1, conflict-free." in words
-    assert len(_charts(test)) == 2
-    assert "<img" not in _html(test)
+    assert len(page_charts(test)) == 2
+    assert "<img" not in page_html(test)
     assert test.text_input(key="compare.left").value == link["left"]
 
 
 def test_two_studies_are_not_comparable_and_both_are_shown(open_page: Opened) -> None:
     query = Pair(_design("permute-demo"), _design("schedule-zn-3")).query()
     test = open_page(PAGE, query)
-    words = _words(test)
+    words = page_words(test)
     assert "Not comparable: left is of Permute layout, right is of Block schedule." in words
     assert "Conflict-free: read 4 wavefronts" in words
     assert "Order cannot change what is read" in words
-    assert _address(test) == query
+    assert page_address(test) == query
 
 
 def test_one_side_alone_says_what_is_missing(open_page: Opened) -> None:
     test = open_page(PAGE, {"v": "1", "right": BANKS["right"]})
-    words = _words(test)
+    words = page_words(test)
     assert "The left side is empty." in words
     assert "1 wavefront, ideal 1, conflict-free." in words
 
@@ -181,8 +161,8 @@ def test_one_side_alone_says_what_is_missing(open_page: Opened) -> None:
 def test_swapping_changes_everything_over(open_page: Opened) -> None:
     test = open_page(PAGE, {**BANKS, "left_name": "plain"})
     test.button(key="compare.swap").click().run()
-    assert "Left is better: 1 wavefront against 32" in _words(test)
-    assert _address(test) == {
+    assert "Left is better: 1 wavefront against 32" in page_words(test)
+    assert page_address(test) == {
         "v": "1", "left": BANKS["right"], "right": BANKS["left"], "right_name": "plain",
     }  # fmt: skip
 
@@ -191,14 +171,14 @@ def test_names_and_notes_are_text_within_limits(open_page: Opened) -> None:
     test = open_page(PAGE, BANKS)
     test.text_input(key="compare.left_name").set_value(HOSTILE)
     test.text_area(key="compare.note").set_value("</p><script>x</script>").run()
-    assert f"{HOSTILE}▲Attention: 32 wavefronts" in _words(test)
-    assert "<img" not in _html(test)
-    assert "<script" not in _html(test)
-    assert _address(test)["left_name"] == HOSTILE
+    assert f"{HOSTILE}▲Attention: 32 wavefronts" in page_words(test)
+    assert "<img" not in page_html(test)
+    assert "<script" not in page_html(test)
+    assert page_address(test)["left_name"] == HOSTILE
     test.text_input(key="compare.left_name").set_value("x" * 500).run()
-    assert f"Left name: at most {MAX_NAME} characters" in _words(test)
+    assert f"Left name: at most {MAX_NAME} characters" in page_words(test)
     assert test.text_input(key="compare.left_name").value == "x" * 500
-    assert f"\n{'x' * MAX_NAME}▲" in _words(test)
+    assert f"\n{'x' * MAX_NAME}▲" in page_words(test)
 
 
 def test_presets_fill_a_side_and_drop_the_name_of_a_start(open_page: Opened) -> None:
@@ -226,8 +206,8 @@ def _sent(open_page: Opened, *names: str, query: Mapping[str, str] | None = None
 
 def test_what_was_sent_fills_empty_sides(open_page: Opened) -> None:
     test = _sent(open_page, "banks-transpose-32x32", "banks-padding-33")
-    assert "Right is better: 1 wavefront against 32" in _words(test)
-    assert _address(test) == BANKS
+    assert "Right is better: 1 wavefront against 32" in page_words(test)
+    assert page_address(test) == BANKS
 
 
 def test_what_was_sent_goes_where_people_put_it(open_page: Opened) -> None:
@@ -237,19 +217,19 @@ def test_what_was_sent_goes_where_people_put_it(open_page: Opened) -> None:
     assert chosen.label == "Sent here (3)"
     assert "Banks and swizzles: 4 wavefronts" in chosen.options[2]
     test.button(key="compare.sent_to_left").click().run()
-    assert _address(test)["left"] == page_url(_design("banks-tma-128b"))
+    assert page_address(test)["left"] == page_url(_design("banks-tma-128b"))
     test.selectbox(key="compare.chosen_sent").set_value(0).run()
     test.button(key="compare.sent_to_right").click().run()
-    assert _address(test)["right"] == BANKS["left"]
+    assert page_address(test)["right"] == BANKS["left"]
     test.button(key="compare.clear_sent").click().run()
     assert not test.exception
-    assert "Left is better" in _words(test)
+    assert "Left is better" in page_words(test)
     assert [box.key for box in test.selectbox if box.key == "compare.chosen_sent"] == []
 
 
 def test_a_link_comes_before_what_was_sent(open_page: Opened) -> None:
     test = _sent(open_page, "permute-demo", query=BANKS)
-    assert "Right is better: 1 wavefront" in _words(test)
+    assert "Right is better: 1 wavefront" in page_words(test)
     assert test.selectbox(key="compare.chosen_sent").label == "Sent here (1)"
 
 
@@ -259,7 +239,7 @@ def test_nonsense_in_the_list_is_left_out(open_page: Opened, held: Any) -> None:
     test.session_state["compare.sent"] = held
     test.switch_page(PAGE).run()
     assert not test.exception
-    assert "Nothing to compare yet." in _words(test)
+    assert "Nothing to compare yet." in page_words(test)
 
 
 def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
@@ -270,7 +250,7 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(PAGE).run()
     assert not test.exception
     assert test.text_input(key="compare.left").value == "/Layouts?layout=S[("
-    assert "Right is better" in _words(test)
+    assert "Right is better" in page_words(test)
 
 
 # -- runs ------------------------------------------------------------------------------------------
@@ -280,10 +260,10 @@ def _ran(test: AppTest) -> str:
     next(button for button in test.button if button.label == "Run").click().run()
     for _ in range(400):
         assert not test.exception
-        if "Measured" in _words(test) or "Did not run" in _words(test):
-            return _words(test)
+        if "Measured" in page_words(test) or "Did not run" in page_words(test):
+            return page_words(test)
         test.run()
-    raise AssertionError(_words(test)[-400:])
+    raise AssertionError(page_words(test)[-400:])
 
 
 @pytest.mark.parametrize("number", range(len(starts())))
@@ -303,8 +283,8 @@ def test_both_run_and_what_was_measured_stands_side_by_side(open_page: Opened, n
 def test_a_side_without_a_kernel_leaves_the_other_to_run(open_page: Opened) -> None:
     dynamic = {"study": "broadcast", "operands": [[1, 1, 1, 192]], "out": [-1, 56, 56, 192]}
     test = open_page(PAGE, Pair(make_design(dynamic), _design("broadcast-192")).query())
-    assert "Right is better: it has a plan of ours, left has none" in _words(test)
-    assert "No CUDA." in _words(test)
+    assert "Right is better: it has a plan of ours, left has none" in page_words(test)
+    assert "No CUDA." in page_words(test)
     words = _ran(test)
     assert "Did not run." in words
     assert words.count("Output correct") == 1
@@ -313,7 +293,7 @@ def test_a_side_without_a_kernel_leaves_the_other_to_run(open_page: Opened) -> N
 def test_own_kernels_are_compared_by_what_is_measured(open_page: Opened) -> None:
     pair = Pair(_design("kernel-transpose"), _design("kernel-transpose-padded"))
     test = open_page(PAGE, pair.query())
-    assert "Open: nothing is predicted for kernels of your own" in _words(test)
+    assert "Open: nothing is predicted for kernels of your own" in page_words(test)
     words = _ran(test)
     # Once there is a measurement, it is the verdict of the page, too.
     assert words.count("Measured. Right is better: 256 wavefronts against 4,224") == 2
@@ -333,10 +313,10 @@ def test_a_pair_too_long_for_a_link_leaves_the_address_and_says_so(open_page: Op
     test.text_input(key="compare.left").set_value(text)
     test.text_input(key="compare.right").set_value(text).run()
     assert not test.exception
-    assert "Equal: both sides are the same design." in _words(test)
+    assert "Equal: both sides are the same design." in page_words(test)
     assert too_long(Pair(long, long)) > MAX_PAIR_LINK
-    assert "too long for a link" in _words(test)
-    assert _address(test) == {"v": "1"}
+    assert "too long for a link" in page_words(test)
+    assert page_address(test) == {"v": "1"}
 
 
 @given(st.dictionaries(st.sampled_from([*FIELDS, "v", "colour"]), st.text(max_size=60)))

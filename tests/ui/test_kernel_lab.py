@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Callable
-from html import unescape
 from typing import Any
 
 import numpy as np
 import pytest
+from page_reading import page_address, page_html, spaced_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz import api, tracing
@@ -38,20 +37,6 @@ def _design(name: str) -> KernelDesign:
     return found.design
 
 
-def _html(test: AppTest) -> str:
-    """Return everything that was drawn as HTML, style left out."""
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", " ", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {k: v[0] if isinstance(v, list) else v for k, v in test.query_params.items()}
-
-
 def _open(open_page: Opened, name: str) -> AppTest:
     return open_page(SCRIPT, to_query(_design(name)))
 
@@ -69,7 +54,7 @@ def _ran(test: AppTest) -> str:
         time.sleep(0.1)
         test.run()
     assert not test.exception
-    return _words(test)
+    return spaced_words(test)
 
 
 def _view(design: KernelDesign) -> LabView:
@@ -85,13 +70,13 @@ def test_every_preset_opens_from_its_link(open_page: Opened, found: Any) -> None
     test = open_page(SCRIPT, to_query(found.design))
     assert test.selectbox(key="lab.preset").value == found.name
     assert test.text_area(key="lab.source").value == found.design.source
-    assert "Not run yet." in _words(test)
-    assert "link: the address bar holds all of it" in _words(test)
-    assert "tv-input-error" not in _html(test)
+    assert "Not run yet." in spaced_words(test)
+    assert "link: the address bar holds all of it" in spaced_words(test)
+    assert "tv-input-error" not in page_html(test)
 
 
 def test_limits_are_shown_before_a_run(open_page: Opened) -> None:
-    words = _words(open_page(SCRIPT))
+    words = spaced_words(open_page(SCRIPT))
     for limit in ("64 KiB", "512 MiB together", "1,024 threads", "60 s", "65,536 threads"):
         assert limit in words
 
@@ -100,23 +85,23 @@ def test_a_fault_is_named_what_was_typed_stays_and_nothing_runs(open_page: Opene
     test = _open(open_page, "kernel-transpose")
     test.text_input(key="lab.grid").set_value("two").run()
     test.text_input(key="lab.p2.size").set_value("<b>n</b>").run()
-    words = _words(test)
+    words = spaced_words(test)
     assert "Grid: up to three whole numbers are expected" in words
     assert "Parameter 3, shape or value: a whole number" in words
     assert "The last valid design stays below." in words
     assert _button(test, "Run").disabled
-    assert "<b>n" not in _html(test)
+    assert "<b>n" not in page_html(test)
     assert test.text_input(key="lab.grid").value == "two"
     assert test.text_input(key="lab.p2.size").value == "<b>n</b>"
     test.text_input(key="lab.grid").set_value("2,2").run()
     test.text_input(key="lab.p2.size").set_value("64").run()
-    assert "tv-input-error" not in _html(test) and not _button(test, "Run").disabled
+    assert "tv-input-error" not in page_html(test) and not _button(test, "Run").disabled
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
     query = to_query(_design("kernel-transpose"))
     test = open_page(SCRIPT, {**query, "block": "64,64", "colour": "<script>", "v": "7"})
-    words = _words(test)
+    words = spaced_words(test)
     assert "Block: must be 1 or more, z at most 64, 1024 threads in all." in words
     assert "Link key “colour”: unknown key" in words
     assert "this version reads links of v=1" in words
@@ -129,32 +114,32 @@ def test_parameters_are_added_moved_removed_and_read_from_the_text(open_page: Op
     names = [f"lab.p{place}.name" for place in range(5)]
     test.button(key="lab.up3").click().run()
     assert [test.text_input(key=key).value for key in names[:4]] == ["x", "y", "n", "z"]
-    assert _address(test)["order"] == "x,y,n,z"
+    assert page_address(test)["order"] == "x,y,n,z"
     test.button(key="lab.remove0").click().run()
     assert [test.text_input(key=key).value for key in names[:3]] == ["y", "n", "z"]
     test.button(key="lab.add").click().run()
-    assert "Parameter 4, shape or value" in _words(test)
+    assert "Parameter 4, shape or value" in spaced_words(test)
     test.button(key="lab.fill").click().run()
     assert [test.text_input(key=key).value for key in names[:4]] == ["x", "y", "z", "n"]
     # What was typed for a parameter stays; a new buffer has an element a thread.
     assert test.text_input(key="lab.p1.size").value == "1000"
     assert test.text_input(key="lab.p0.size").value == "1024"
-    assert "order" not in _address(test)
+    assert "order" not in page_address(test)
 
 
 def test_a_pasted_text_without_the_entry_says_so_and_offers_what_it_has(
     open_page: Opened,
 ) -> None:
     test = _open(open_page, "kernel-transpose")
-    assert "has no kernel" not in _words(test)
+    assert "has no kernel" not in spaced_words(test)
     text = 'extern "C" __global__ void scale(float* y, int rows, int cols) {\n  y[0] = rows;\n}\n'
     test.text_area(key="lab.source").set_value(text).run()
-    words = _words(test)
+    words = spaced_words(test)
     assert words.count("The text has no kernel “transpose”; it has “scale”.") == 1
     assert "Nothing to run: the entry is not in the text." in words
     assert "transpose: 2×2 blocks" not in words
     _button(test, "Fill from the signature of scale").click().run()
-    words = _words(test)
+    words = spaced_words(test)
     assert "has no kernel" not in words and "scale: 2×2 blocks" in words
     rows = [test.text_input(key=f"lab.p{place}.{part}").value
             for place in range(3) for part in ("name", "size")]  # fmt: skip
@@ -172,7 +157,7 @@ def test_a_long_text_is_shared_by_file(open_page: Opened) -> None:
     test = _open(open_page, "kernel-transpose")
     source = _design("kernel-transpose").source + "// " + "n" * MAX_LINK
     test.text_area(key="lab.source").set_value(source).run()
-    assert "Too long for a link" in _words(test) and _address(test) == {}
+    assert "Too long for a link" in spaced_words(test) and page_address(test) == {}
     test.run()
     assert test.text_area(key="lab.source").value == source
 
@@ -203,10 +188,10 @@ def test_a_conflict_is_named_with_its_line_and_drawn_execution_by_execution(
     assert "Block (0, 0, 0), warp 0" in words and "execution 1 of 128" in words
     # 128 executions: batch by batch, all 32 warps, four times each.
     test.slider(key="lab.stop").set_value(64).run()
-    assert "Block (1, 1, 0), warp 7" in _words(test)
-    assert "the 2nd time it comes here, execution 64 of 128" in _words(test)
+    assert "Block (1, 1, 0), warp 7" in spaced_words(test)
+    assert "the 2nd time it comes here, execution 64 of 128" in spaced_words(test)
     test.selectbox(key="lab.access").set_value(0).run()
-    assert "4 sectors, ideal 4: 128 of the 128 bytes that move are used." in _words(test)
+    assert "4 sectors, ideal 4: 128 of the 128 bytes that move are used." in spaced_words(test)
     assert test.slider(key="lab.stop").value == 1
 
 
@@ -214,10 +199,10 @@ def test_an_edit_asks_for_a_new_run_and_the_old_one_is_still_known(open_page: Op
     test = _open(open_page, "kernel-transpose")
     _ran(test)
     test.selectbox(key="lab.preset").set_value("kernel-transpose-padded").run()
-    assert "Not run yet." in _words(test)
+    assert "Not run yet." in spaced_words(test)
     assert "Nothing is paid above the ideal." in _ran(test)
     test.selectbox(key="lab.preset").set_value("kernel-transpose").run()
-    assert "Line 12: 32 wavefronts" in _words(test)
+    assert "Line 12: 32 wavefronts" in spaced_words(test)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +234,7 @@ def test_the_compiled_text_is_counted_when_asked(open_page: Opened) -> None:
     assert "registers a thread" in _ran(test)
     test.button(key="lab.count").click().run()
     assert not test.exception
-    assert "2 × 4 B" in _words(test)
+    assert "2 × 4 B" in spaced_words(test)
 
 
 def test_a_cancelled_run_leaves_the_page_as_it_was(
@@ -262,7 +247,7 @@ def test_a_cancelled_run_leaves_the_page_as_it_was(
     _button(test, "Run").click().run()
     assert any(button.label == "Cancel" for button in test.button)
     _button(test, "Cancel").click().run()
-    assert "Not run yet." in _words(test)
+    assert "Not run yet." in spaced_words(test)
     assert not _button(test, "Run").disabled
 
 
@@ -328,7 +313,7 @@ def test_a_gpu_is_not_offered_for_own_kernels_and_the_page_says_why(
     monkeypatch.setattr(machine, "runner_statuses", lambda: WITH_GPU)
     test = open_page(SCRIPT)
     assert not [box for box in test.selectbox if box.label == "On"]
-    assert f"the server's owner can set {VARIABLE}=1" in _words(test)
+    assert f"the server's owner can set {VARIABLE}=1" in spaced_words(test)
 
 
 def test_the_owner_may_offer_the_gpu(open_page: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

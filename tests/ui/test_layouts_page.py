@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
-from html import unescape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page_reading import page_address, page_charts, page_html, page_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz.export.links import to_query
@@ -29,33 +28,13 @@ PRESETS = [preset for preset in presets() if preset.study == "layout"]
 Opened = Callable[..., AppTest]
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
-def _charts(test: AppTest) -> list[dict[str, object]]:
-    return [json.loads(chart.proto.spec) for chart in test.get("plotly_chart")]
-
-
 def test_the_first_preset_is_drawn_and_its_link_written(open_page: Opened) -> None:
     test = open_page(PAGE)
-    words = _words(test)
+    words = page_words(test)
     assert "One-to-one: 128 elements. Addresses 0 to 127." in words
     assert "T.TileLayout(T.S[(4, 32):(32, 1)])" in words
-    assert _address(test) == {"v": "1", "layout": "S[(4,32):(32,1)]"}
-    assert len(_charts(test)) == 2
+    assert page_address(test) == {"v": "1", "layout": "S[(4,32):(32,1)]"}
+    assert len(page_charts(test)) == 2
 
 
 def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
@@ -63,11 +42,11 @@ def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
     assert test.text_input(key="layouts.layout").value == "S[(16, 16):(16, 1)]"
     assert test.text_input(key="layouts.region").value == "4:12, 8:16"
     assert test.selectbox(key="layouts.preset").value == "layout-slice"
-    words = _words(test)
+    words = page_words(test)
     assert "Slice gives S[(8, 8):(16, 1)] + 72." in words
     assert "every element of the region stays where it was" in words
     assert "the region" in words
-    assert len(_charts(test)) == 4
+    assert len(page_charts(test)) == 4
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)
@@ -75,24 +54,24 @@ def test_every_preset_opens(open_page: Opened, preset: object) -> None:
     test = open_page(PAGE)
     test.selectbox(key="layouts.preset").set_value(preset.name).run()
     assert not test.exception
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert test.selectbox(key="layouts.preset").value == preset.name
-    assert len(_charts(test)) >= 2
+    assert len(page_charts(test)) >= 2
 
 
 def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     test = open_page(PAGE)
     test.text_input(key="layouts.layout").set_value("S[(4, 32):(33, 1)]").run()
-    assert "3 of them idle" in _words(test)
-    assert _address(test) == {"v": "1", **PADDED}
+    assert "3 of them idle" in page_words(test)
+    assert page_address(test) == {"v": "1", **PADDED}
     assert test.selectbox(key="layouts.preset").value == "custom"
 
 
 def test_an_operation_brings_its_fields_and_drops_those_of_another(open_page: Opened) -> None:
     test = open_page(PAGE, SLICE)
     test.selectbox(key="layouts.op").set_value("group").run()
-    assert "Group gives S[(16, 16):(16, 1)]." in _words(test)
-    assert _address(test) == {
+    assert "Group gives S[(16, 16):(16, 1)]." in page_words(test)
+    assert page_address(test) == {
         "v": "1",
         "op": "group",
         "layout": "S[(16,16):(16,1)]",
@@ -101,43 +80,43 @@ def test_an_operation_brings_its_fields_and_drops_those_of_another(open_page: Op
     test.selectbox(key="layouts.op").set_value("slice").run()
     assert not test.exception
     assert test.text_input(key="layouts.region").value == "4:12, 8:16"
-    assert "Slice gives S[(8, 8):(16, 1)] + 72." in _words(test)
+    assert "Slice gives S[(8, 8):(16, 1)] + 72." in page_words(test)
 
 
 def test_a_missing_field_is_named_and_the_last_picture_stays(open_page: Opened) -> None:
     test = open_page(PAGE, PADDED)
     test.selectbox(key="layouts.op").set_value("tile").run()
-    words = _words(test)
+    words = page_words(test)
     assert "Outer layout: tile needs this field." in words
     assert "The last valid design stays below." in words
     assert "One-to-one: 128 elements." in words
     test.text_input(key="layouts.outer").set_value("S[(2, 2):(2, 1)]")
     test.text_input(key="layouts.outer_shape").set_value("2, 2")
     test.text_input(key="layouts.inner_shape").set_value("4, 32").run()
-    words = _words(test)
+    words = page_words(test)
     assert "Tile gives" in words
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
 
 
 def test_a_typing_error_is_pointed_at_and_the_last_picture_stays(open_page: Opened) -> None:
     test = open_page(PAGE, PADDED)
-    before = _address(test)
+    before = page_address(test)
     test.text_input(key="layouts.layout").set_value("S[(4, 32):(33, 1]").run()
-    words = _words(test)
+    words = page_words(test)
     assert 'Layout: expected ")" before "]".' in words
     assert "S[(4, 32):(33, 1]\n                ^" in words
     assert "3 of them idle" in words
     assert test.text_input(key="layouts.layout").value == "S[(4, 32):(33, 1]"
-    assert _address(test) == before
-    assert len(_charts(test)) == 2
+    assert page_address(test) == before
+    assert len(page_charts(test)) == 2
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
     link = {**PADDED, "colour": "<img src=x>", "op": "fold", "dtype": "float99"}
     test = open_page(PAGE, link)
-    words = _words(test)
+    words = page_words(test)
     assert "Link key “colour”" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     assert "Operation: " in words
     assert "dtype: unknown dtype" in words
     assert "The rest of the link is used." in words
@@ -146,7 +125,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
 
 def test_a_link_without_a_layout_says_what_is_shown_instead(open_page: Opened) -> None:
     test = open_page(PAGE, {"layout": "S[("})
-    words = _words(test)
+    words = page_words(test)
     assert "The first preset is shown below instead." in words
     assert "One-to-one: 128 elements." in words
     assert test.text_input(key="layouts.layout").value == "S[("
@@ -167,8 +146,8 @@ def test_a_link_without_a_layout_says_what_is_shown_instead(open_page: Opened) -
 )
 def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) -> None:
     test = open_page(PAGE, query)
-    assert "tv-input-error" in _html(test)
-    assert len(_charts(test)) >= 2
+    assert "tv-input-error" in page_html(test)
+    assert len(page_charts(test)) >= 2
 
 
 @pytest.mark.parametrize(
@@ -194,37 +173,39 @@ def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) ->
 def test_the_largest_layouts_are_cut_and_said_so(
     open_page: Opened, query: dict[str, str], said: str
 ) -> None:
-    assert said in _words(open_page(PAGE, query))
+    assert said in page_words(open_page(PAGE, query))
 
 
 def test_what_the_reference_refuses_has_its_reason(open_page: Opened) -> None:
-    words = _words(open_page(PAGE, {"op": "group", "layout": "S[(4,32):(1,4)]", "shape": "3,16"}))
+    words = page_words(
+        open_page(PAGE, {"op": "group", "layout": "S[(4,32):(1,4)]", "shape": "3,16"})
+    )
     assert "Group gives nothing." in words
     assert "cannot be grouped by the shape (3, 16)" in words
 
 
 def test_a_collision_names_both_coordinates_and_is_outlined(open_page: Opened) -> None:
     test = open_page(PAGE, {"layout": "S[(4,8):(4,1)]"})
-    assert "Not one-to-one: (0, 4) and (1, 0) share the address 4." in _words(test)
-    assert "share an address" in _words(test)
-    physical = _charts(test)[1]
+    assert "Not one-to-one: (0, 4) and (1, 0) share the address 4." in page_words(test)
+    assert "share an address" in page_words(test)
+    physical = page_charts(test)[1]
     assert "#D55E00" in json.dumps([trace.get("line") for trace in physical["data"]])
 
 
 def test_the_switch_colours_rows_and_the_greys_print(open_page: Opened) -> None:
     test = open_page(PAGE, PADDED)
-    assert "Banks" in _words(test)
+    assert "Banks" in page_words(test)
     next(group for group in test.button_group if group.key == "layouts.by").set_value("row").run()
-    assert "Logical row, mod 8" in _words(test)
+    assert "Logical row, mod 8" in page_words(test)
     test.toggle(key="layouts.grey").set_value(True).run()
     assert not test.exception
-    assert "#F4F4F4" in _html(test)
+    assert "#F4F4F4" in page_html(test)
 
 
 def test_the_element_decides_bytes_and_banks(open_page: Opened) -> None:
     test = open_page(PAGE, {**PADDED, "dtype": "float16"})
-    assert "131, 262 bytes" in _words(test)
-    assert _address(test)["dtype"] == "float16"
+    assert "131, 262 bytes" in page_words(test)
+    assert page_address(test)["dtype"] == "float16"
 
 
 def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
@@ -235,7 +216,7 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(PAGE).run()
     assert not test.exception
     assert test.text_input(key="layouts.layout").value == "S[(8, 16"
-    assert "3 of them idle" in _words(test)
+    assert "3 of them idle" in page_words(test)
 
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.name)

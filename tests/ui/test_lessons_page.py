@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page_reading import page_address, page_html
 from streamlit.testing.v1 import AppTest
 
 from tileviz.lessons import shelf
@@ -22,21 +23,9 @@ Opened = Callable[..., AppTest]
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
 def _words(test: AppTest) -> str:
-    drawn = unescape(re.sub(r"<[^>]+>", "", _html(test)))
+    drawn = unescape(re.sub(r"<[^>]+>", "", page_html(test)))
     return "\n".join([drawn, *(element.value for element in test.markdown)])
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
 
 
 def _check(test: AppTest, number: int) -> None:
@@ -53,7 +42,7 @@ def _press(test: AppTest, label: str) -> None:
 def test_the_first_lesson_opens_and_its_link_is_written(open_page: Opened) -> None:
     test = open_page(LESSONS)
     assert "Banks and words" in _words(test)
-    assert _address(test) == {"lesson": "banks-and-words", "v": "1"}
+    assert page_address(test) == {"lesson": "banks-and-words", "v": "1"}
     listed = [button.label for button in test.button if button.key.startswith("lessons.open.")]
     assert len(listed) == len(shelf().lessons)
 
@@ -63,7 +52,7 @@ def test_every_lesson_opens_from_its_link(open_page: Opened, lesson: object) -> 
     test = open_page(LESSONS, {"lesson": lesson.name, "v": "1"})
     words = _words(test)
     assert lesson.title in words and lesson.summary in words
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert "{{" not in words
     assert f"0 of {len(lesson.questions)} answered right" in words
     assert words.count("Question ") >= len(lesson.questions)
@@ -120,7 +109,7 @@ def test_all_right_answers_finish_a_lesson(open_page: Opened) -> None:
     entry = next(b for b in test.button if b.key == "lessons.open.banks-and-words")
     assert entry.icon == ":material/check_circle:"
     _press(test, "Next: Why 33 columns")
-    assert _address(test) == {"lesson": "why-33-columns", "v": "1"}
+    assert page_address(test) == {"lesson": "why-33-columns", "v": "1"}
     assert "0 of 4 answered right" in _words(test)
     _press(test, "Previous: Banks and words")
     assert "4 of 4 answered right" in _words(test)
@@ -144,7 +133,7 @@ def test_what_is_no_layout_is_pointed_at(open_page: Opened, typed: str, said: st
     [field for field in test.text_input if field.label == "Layout"][-1].set_value(typed)
     _check(test, 4)
     assert said in _words(test)
-    assert "<script" not in _html(test) and "<img" not in _html(test)
+    assert "<script" not in page_html(test) and "<img" not in page_html(test)
     assert "goals" not in _words(test)
 
 
@@ -172,12 +161,12 @@ def test_a_field_to_play_with_follows_what_is_typed(open_page: Opened) -> None:
 def test_a_link_at_fault_is_one_line(open_page: Opened, query: dict[str, str], said: str) -> None:
     test = open_page(LESSONS, query)
     assert said in _words(test)
-    assert "<script" not in _html(test) and "<b>none" not in _html(test)
+    assert "<script" not in page_html(test) and "<b>none" not in page_html(test)
     wanted = "Why 33 columns" if query["lesson"] == "why-33-columns" else "Banks and words"
     assert f"{wanted}0 of" in _words(test)
     _press(test, "Wide accesses")
-    assert "tv-input-error" not in _html(test)
-    assert _address(test) == {"lesson": "wide-accesses", "v": "1"}
+    assert "tv-input-error" not in page_html(test)
+    assert page_address(test) == {"lesson": "wide-accesses", "v": "1"}
 
 
 def test_coming_back_finds_the_lesson_and_its_answers(open_page: Opened) -> None:
@@ -189,7 +178,7 @@ def test_coming_back_finds_the_lesson_and_its_answers(open_page: Opened) -> None
     test.switch_page(LESSONS).run()
     assert not test.exception
     assert "Right: 32 wavefronts." in _words(test)
-    assert _address(test) == {"lesson": "why-33-columns", "v": "1"}
+    assert page_address(test) == {"lesson": "why-33-columns", "v": "1"}
 
 
 def test_a_teachers_lessons_and_a_broken_one(
@@ -215,13 +204,13 @@ def test_a_teachers_lessons_and_a_broken_one(
     assert "02_broken.md, line 5: this block is never closed" in words
     assert "The other lessons work." in words
     assert "01_mine.md, line 14: two.nothing: not in the result" in words
-    assert "<script" not in _html(test) and "<img" not in _html(test)
+    assert "<script" not in page_html(test) and "<img" not in page_html(test)
     # Markdown is shown without HTML, and labels without Markdown.
     assert not any(element.allow_html for element in test.markdown)
     test.radio[0].set_value(HOSTILE)
     _check(test, 1)
     assert "Right: " in _words(test)
-    assert "<script" not in _html(test)
+    assert "<script" not in page_html(test)
     _press(test, "Why 33 columns")
     assert "Writing a row is free" in _words(test)
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
-from html import unescape
 
 import pytest
+from page_reading import page_address, page_html, page_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz.studies.registry import presets
@@ -19,35 +18,18 @@ DECLINED = {"src": "S[(8,16):(16,1)]", "dst": "S[(8,16):(1,8)]"}
 Opened = Callable[..., AppTest]
 
 
-def _html(test: AppTest) -> str:
-    """Return everything that was drawn as HTML, style left out."""
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
 def test_every_listed_page_opens(open_page: Opened) -> None:
     for page in PAGES:
-        words = _words(open_page(page.script))
+        words = page_words(open_page(page.script))
         assert page.title in words or page.script == "app.py"
 
 
 def test_home_says_what_this_is_and_shows_every_preset(open_page: Opened) -> None:
     home = open_page("app.py")
-    words = _words(home)
+    words = page_words(home)
     assert "One engine plans it" in words
     assert "Compiler" in words
-    pictures = _html(home).count('class="thumb') + _html(home).count("tv-thumb-empty")
+    pictures = page_html(home).count('class="thumb') + page_html(home).count("tv-thumb-empty")
     assert pictures == len([preset for preset in presets() if page_of(preset.study)])
 
 
@@ -61,8 +43,8 @@ def test_no_two_presets_on_home_read_the_same() -> None:
 
 def test_the_demo_is_drawn_and_its_link_written(open_page: Opened) -> None:
     test = open_page(PERMUTE)
-    assert "Conflict-free: read 4 wavefronts (ideal 4), write 4 (ideal 4)." in _words(test)
-    assert _address(test) == {
+    assert "Conflict-free: read 4 wavefronts (ideal 4), write 4 (ideal 4)." in page_words(test)
+    assert page_address(test) == {
         "v": "1",
         "src": "S[(2,1,4,32):(128,128,32,1)]",
         "dst": "S[(2,1,4,32):(128,128,1,4)]",
@@ -75,7 +57,7 @@ def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
     test = open_page(PERMUTE, DECLINED)
     assert test.text_input(key="permute.src").value == "S[(8, 16):(16, 1)]"
     assert test.selectbox(key="permute.preset").value == "permute-declined"
-    assert "The reference declines" in _words(test)
+    assert "The reference declines" in page_words(test)
 
 
 @pytest.mark.parametrize("preset", presets(), ids=lambda preset: preset.name)
@@ -85,7 +67,7 @@ def test_every_preset_opens(open_page: Opened, preset: object) -> None:
     test = open_page(PERMUTE)
     test.selectbox(key="permute.preset").set_value(preset.name).run()
     assert not test.exception
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert test.selectbox(key="permute.preset").value == preset.name
 
 
@@ -95,23 +77,23 @@ def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     test.text_input(key="permute.dst").set_value(DECLINED["dst"])
     test.number_input(key="permute.stages").set_value(1)
     test.run()
-    assert "The reference declines" in _words(test)
-    assert _address(test) == {"v": "1", **DECLINED}
+    assert "The reference declines" in page_words(test)
+    assert page_address(test) == {"v": "1", **DECLINED}
     assert test.selectbox(key="permute.preset").value == "permute-declined"
 
 
 def test_a_typing_error_is_pointed_at_and_the_last_picture_stays(open_page: Opened) -> None:
     test = open_page(PERMUTE, DECLINED)
-    before = _address(test)
+    before = page_address(test)
     test.text_input(key="permute.src").set_value("S[(8, 16):(16, 1]").run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert 'Source layout: expected ")" before "]".' in words
     assert "The last valid design stays below." in words
     assert "S[(8, 16):(16, 1]\n                ^" in words
     assert "The reference declines" in words
     assert test.text_input(key="permute.src").value == "S[(8, 16):(16, 1]"
-    assert _address(test) == before
+    assert page_address(test) == before
 
 
 @pytest.mark.parametrize(
@@ -129,19 +111,19 @@ def test_bad_input_names_the_field(open_page: Opened, field: str, value: str, sa
     test.session_state[f"permute.{field}"] = value
     test.run()
     assert not test.exception
-    assert said in _words(test)
-    assert "<script" not in _html(test)
-    assert "The reference declines" in _words(test)
+    assert said in page_words(test)
+    assert "<script" not in page_html(test)
+    assert "The reference declines" in page_words(test)
 
 
 def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
     link = {**DECLINED, "colour": "<img src=x>", "space": "far", "dtype": "float99"}
     test = open_page(PERMUTE, link)
-    words = _words(test)
+    words = page_words(test)
     assert "dtype: unknown dtype; allowed: int8" in words
     assert "Link key “colour”" in words
     assert "<img src=x>" in words
-    assert "<img" not in _html(test)
+    assert "<img" not in page_html(test)
     assert "Memory: " in words
     assert "The rest of the link is used." in words
     assert "The reference declines" in words
@@ -149,7 +131,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: Opened) -> None:
 
 def test_a_link_without_a_design_says_what_is_shown_instead(open_page: Opened) -> None:
     test = open_page(PERMUTE, {"src": "S[("})
-    words = _words(test)
+    words = page_words(test)
     assert "The demo is shown below instead." in words
     assert "Conflict-free" in words
     assert test.text_input(key="permute.src").value == "S[("
@@ -170,8 +152,8 @@ def test_a_link_without_a_design_says_what_is_shown_instead(open_page: Opened) -
 )
 def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) -> None:
     test = open_page(PERMUTE, query)
-    assert "tv-input-error" in _html(test)
-    assert "wavefronts" in _words(test)
+    assert "tv-input-error" in page_html(test)
+    assert "wavefronts" in page_words(test)
 
 
 def test_the_switch_shows_another_schedule_and_its_cuda(open_page: Opened) -> None:
@@ -179,9 +161,9 @@ def test_the_switch_shows_another_schedule_and_its_cuda(open_page: Opened) -> No
     switch = next(group for group in test.button_group if group.key == "permute.k")
     switch.set_value(0).run()
     assert not test.exception
-    assert "16 wavefronts, ideal 4, excess 12" in _words(test)
+    assert "16 wavefronts, ideal 4, excess 12" in page_words(test)
     assert "const int j" not in test.code[0].value
-    assert "Why it is not free" in _words(test)
+    assert "Why it is not free" in page_words(test)
 
 
 def test_a_new_design_starts_with_its_own_schedule(open_page: Opened) -> None:
@@ -193,21 +175,21 @@ def test_a_new_design_starts_with_its_own_schedule(open_page: Opened) -> None:
 
 
 def test_where_the_reference_rejects_ours_is_shown(open_page: Opened) -> None:
-    words = _words(open_page(PERMUTE, {"src": "S[(4,48):(48,1)]", "dst": "S[(4,48):(1,4)]"}))
+    words = page_words(open_page(PERMUTE, {"src": "S[(4,48):(48,1)]", "dst": "S[(4,48):(1,4)]"}))
     assert "The reference rejects this" in words
     assert "Rejects: per_thread" in words
     assert "source offset → destination offset" in words
 
 
 def test_a_design_without_any_schedule_has_reasons_and_empty_panels(open_page: Opened) -> None:
-    words = _words(open_page(PERMUTE, {"src": "S[(4,32):(32,1)]", "dst": "S[(4,32):(0,1)]"}))
+    words = page_words(open_page(PERMUTE, {"src": "S[(4,32):(32,1)]", "dst": "S[(4,32):(0,1)]"}))
     assert "The reference rejects this" in words
     assert "No schedule to draw." in words
     assert "Nothing to run." in words
 
 
 def test_global_memory_is_shown_in_sectors(open_page: Opened) -> None:
-    words = _words(open_page(PERMUTE, {**DECLINED, "space": "global"}))
+    words = page_words(open_page(PERMUTE, {**DECLINED, "space": "global"}))
     assert "Bytes used of each 32-byte sector" in words
     assert "sectors per warp and stage" in words
     assert "Passes the bank needs" not in words
@@ -221,20 +203,20 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(PERMUTE).run()
     assert not test.exception
     assert test.text_input(key="permute.src").value == "S[(8, 16"
-    assert "The reference declines" in _words(test)
+    assert "The reference declines" in page_words(test)
 
 
 def test_a_run_is_verified_and_set_beside_the_prediction(open_page: Opened) -> None:
     test = open_page(PERMUTE, DECLINED)
-    assert "Not run yet." in _words(test)
+    assert "Not run yet." in page_words(test)
     next(button for button in test.button if button.label == "Run").click().run()
     for _ in range(200):
-        if "Output" in _words(test):
+        if "Output" in page_words(test):
             break
         time.sleep(0.1)
         test.run()
-    words = _words(test)
+    words = page_words(test)
     assert "Output correct, 128 of 128 elements." in words
     assert "Emulated counts equal the prediction." in words
     test.text_input(key="permute.dst").set_value("S[(8, 16):(16, 1)]").run()
-    assert "Not run yet." in _words(test)
+    assert "Not run yet." in page_words(test)

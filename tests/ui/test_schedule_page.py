@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Callable, Iterator
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from page_reading import page_address, page_html, page_words
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
@@ -33,22 +32,6 @@ LARGE = {"problem": "12800,12800,4096", "tile": "128,128,32", "policy": "triton_
 Opened = Callable[..., AppTest]
 
 
-def _html(test: AppTest) -> str:
-    bodies = [element.proto.body for element in test.get("html")]
-    return "\n".join(body for body in bodies if not body.startswith("<style"))
-
-
-def _words(test: AppTest) -> str:
-    return unescape(re.sub(r"<[^>]+>", "", _html(test)))
-
-
-def _address(test: AppTest) -> dict[str, str]:
-    return {
-        key: value[0] if isinstance(value, list) else value
-        for key, value in test.query_params.items()
-    }
-
-
 def _group(test: AppTest, key: str) -> Any:
     return next(group for group in test.button_group if group.key == key)
 
@@ -59,11 +42,11 @@ def _button(test: AppTest, label: str) -> Any:
 
 def test_the_ragged_grid_is_drawn_and_its_link_written(open_page: Opened) -> None:
     test = open_page(SCHEDULE)
-    words = _words(test)
+    words = page_words(test)
     assert "L2 hit rate 89.8%; Zn with offset 12 reaches 92.1%." in words
     assert "tail: 96 of 128 rows, 112 of 256 columns" in words
     assert "beats the rule of thumb, catlass Nz 3" in words
-    assert _address(test) == {
+    assert page_address(test) == {
         "v": "1",
         "problem": "2400,6000,16384",
         "tile": "128,256,256",
@@ -79,7 +62,7 @@ def test_a_cold_link_opens_its_design(open_page: Opened) -> None:
     test = open_page(SCHEDULE, SMALL)
     assert test.text_input(key="schedule.problem").value == "96, 160, 64"
     assert test.text_input(key="schedule.own.offset").value == "2"
-    assert "Every tile once, 15 of 15." in _words(test)
+    assert "Every tile once, 15 of 15." in page_words(test)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +72,7 @@ def test_every_preset_opens(open_page: Opened, preset: Any) -> None:
     test = open_page(SCHEDULE, SMALL)
     test.selectbox(key="schedule.preset").set_value(preset.name).run()
     assert not test.exception
-    assert "tv-input-error" not in _html(test)
+    assert "tv-input-error" not in page_html(test)
     assert test.selectbox(key="schedule.preset").value == preset.name
 
 
@@ -99,7 +82,7 @@ def test_an_edit_is_drawn_and_changes_the_address(open_page: Opened) -> None:
     _group(test, "schedule.own.direction").set_value("nz")
     test.run()
     assert not test.exception
-    assert _address(test) == {"v": "1", **SMALL, "offset": "3", "direction": "nz"}
+    assert page_address(test) == {"v": "1", **SMALL, "offset": "3", "direction": "nz"}
 
 
 def test_a_new_policy_shows_its_own_parameters(open_page: Opened) -> None:
@@ -107,8 +90,8 @@ def test_a_new_policy_shows_its_own_parameters(open_page: Opened) -> None:
     test.selectbox(key="schedule.policy").set_value("triton_grouped").run()
     assert test.text_input(key="schedule.own.group_m").value == "8"
     test.text_input(key="schedule.own.group_m").set_value("2").run()
-    assert _address(test)["group_m"] == "2"
-    assert "offset" not in _address(test)
+    assert page_address(test)["group_m"] == "2"
+    assert "offset" not in page_address(test)
     test.selectbox(key="schedule.policy").set_value("catlass").run()
     assert test.text_input(key="schedule.own.offset").value == "2"
 
@@ -129,15 +112,15 @@ def test_a_fault_is_named_and_the_last_picture_stays(
     open_page: Opened, key: str, value: str, said: str
 ) -> None:
     test = open_page(SCHEDULE, SMALL)
-    before = _address(test)
+    before = page_address(test)
     test.text_input(key=f"schedule.{key}").set_value(value).run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert said in words
     assert "The last valid design stays below." in words
     assert "Every tile once, 15 of 15." in words
     assert test.text_input(key=f"schedule.{key}").value == value
-    assert _address(test) == before
+    assert page_address(test) == before
 
 
 @pytest.mark.parametrize(
@@ -157,14 +140,14 @@ def test_a_fault_is_named_and_the_last_picture_stays(
 )
 def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) -> None:
     test = open_page(SCHEDULE, query)
-    assert "tv-input-error" in _html(test)
-    assert "<img" not in _html(test)
-    assert "L2 hit rate" in _words(test)
+    assert "tv-input-error" in page_html(test)
+    assert "<img" not in page_html(test)
+    assert "L2 hit rate" in page_words(test)
 
 
 def test_a_custom_order_that_misses_a_tile_is_told_which(open_page: Opened) -> None:
     query = {"problem": "2,2,1", "tile": "1,1", "policy": "custom", "order": "0,0;0,1;1,1;1,1"}
-    words = _words(open_page(SCHEDULE, query))
+    words = page_words(open_page(SCHEDULE, query))
     assert "Not every tile once: 1 missed, the first [1, 0]; 1 repeated, the first [1, 1]" in words
     assert "No CUDA." in words
     assert "Nothing to run." in words
@@ -200,7 +183,7 @@ def test_what_is_compared_follows_the_best_until_somebody_chooses(open_page: Ope
     test.text_input(key="schedule.own.offset").set_value("5").run()
     assert not test.exception
     assert test.multiselect(key="schedule.compare").value == ["Hilbert"]
-    assert "Hilbert" in _words(test)
+    assert "Hilbert" in page_words(test)
 
 
 def test_an_order_that_does_not_take_the_grid_says_so(open_page: Opened) -> None:
@@ -208,7 +191,7 @@ def test_an_order_that_does_not_take_the_grid_says_so(open_page: Opened) -> None
     test = open_page(SCHEDULE, {**SMALL, "problem": "600000,1,1", "tile": "1,1,1"})
     test.multiselect(key="schedule.compare").set_value(["CUTLASS 2.x log 3"]).run()
     assert not test.exception
-    assert "at most 4194304" in _words(test)
+    assert "at most 4194304" in page_words(test)
 
 
 @pytest.fixture
@@ -244,7 +227,7 @@ def test_a_sweep_too_large_to_download_says_how_the_shell_makes_it(
     test = open_page(SCHEDULE, SMALL)
     assert (
         "As CSV, from the shell: tileviz sweep schedule.json --over offset=1..5 --over"
-        in _words(test)
+        in page_words(test)
     )
     assert "Every figure, CSV" not in [one.proto.label for one in test.get("download_button")]
 
@@ -252,15 +235,15 @@ def test_a_sweep_too_large_to_download_says_how_the_shell_makes_it(
 @pytest.mark.usefixtures("no_sweeps_kept")
 def test_a_large_sweep_waits_to_be_asked_and_then_joins_the_verdict(open_page: Opened) -> None:
     test = open_page(SCHEDULE, LARGE)
-    assert "Not swept yet." in _words(test)
+    assert "Not swept yet." in page_words(test)
     _button(test, "Sweep").click().run()
     for _ in range(300):
-        if "Points below best" in _words(test):
+        if "Points below best" in page_words(test):
             break
         time.sleep(0.1)
         test.run()
     assert not test.exception
-    words = _words(test)
+    words = page_words(test)
     assert "Points below best" in words
     assert "rule of thumb" in words
 
@@ -278,7 +261,7 @@ def test_a_sweep_can_be_cancelled(open_page: Opened, monkeypatch: pytest.MonkeyP
     once = sweeps.explore
     monkeypatch.setattr(sweeps, "explore", slow)
     test = open_page(SCHEDULE, LARGE)
-    assert "other settings not tried yet" in _words(test)
+    assert "other settings not tried yet" in page_words(test)
     _button(test, "Sweep").click().run()
     job = test.session_state["schedule.sweep"]
     _button(test, "Cancel").click().run()
@@ -286,24 +269,24 @@ def test_a_sweep_can_be_cancelled(open_page: Opened, monkeypatch: pytest.MonkeyP
     job.future.result(timeout=30)
     assert begun
     assert sweeps._FINISHED.get(job.product) is None
-    assert "Not swept yet." in _words(test)
+    assert "Not swept yet." in page_words(test)
 
 
 def test_the_product_runs_and_is_verified(open_page: Opened) -> None:
     test = open_page(SCHEDULE, SMALL)
     assert "task_at" in test.code[0].value
     _run(test)
-    assert "Output correct, 15,360 of 15,360 elements." in _words(test)
+    assert "Output correct, 15,360 of 15,360 elements." in page_words(test)
     _group(test, "schedule.cuda").set_value("proof").run()
-    assert "Not run yet." in _words(test)
+    assert "Not run yet." in page_words(test)
     _run(test)
-    assert "Output correct, 30 of 30 elements." in _words(test)
+    assert "Output correct, 30 of 30 elements." in page_words(test)
 
 
 def _run(test: AppTest) -> None:
     _button(test, "Run").click().run()
     for _ in range(300):
-        if "Output" in _words(test):
+        if "Output" in page_words(test):
             break
         time.sleep(0.1)
         test.run()
@@ -313,10 +296,10 @@ def _run(test: AppTest) -> None:
 def test_a_large_product_is_cut_for_the_emulator_and_says_so(open_page: Opened) -> None:
     test = open_page(SCHEDULE)
     assert "constexpr int M = 150, N = 188, K = 8;" in test.code[0].value
-    assert "tiles of 8 × 8" in _words(test)
+    assert "tiles of 8 × 8" in page_words(test)
     _group(test, "schedule.cuda").set_value("whole").run()
     assert "constexpr int M = 2400, N = 6000, K = 16384;" in test.code[0].value
-    assert "Not without a GPU." in _words(test)
+    assert "Not without a GPU." in page_words(test)
     _group(test, "schedule.cuda").set_value("cut").run()
     _group(test, "schedule.persistent").set_value(True).run()
     assert "24 persistent blocks" in test.code[0].value
@@ -330,11 +313,11 @@ def test_coming_back_finds_what_was_typed(open_page: Opened) -> None:
     test.switch_page(SCHEDULE).run()
     assert not test.exception
     assert test.text_input(key="schedule.tile").value == "32"
-    assert "Every tile once, 15 of 15." in _words(test)
+    assert "Every tile once, 15 of 15." in page_words(test)
 
 
 def test_home_shows_every_preset_with_its_number(open_page: Opened) -> None:
-    words = _words(open_page("app.py"))
+    words = page_words(open_page("app.py"))
     for preset in presets():
         if preset.study == "schedule":
             assert tables.one_number(preset.design) in words
