@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tileviz.cuda.kernel import Kernel
 from tileviz.errors import DesignError
@@ -169,3 +170,32 @@ def test_what_runs_is_the_design_of_the_moment_and_only_without_a_fault(
     _ask(memory)
     _answer(memory, Runnable("page", "this", lambda: OWN), HERE)
     assert started == ["this"]
+
+
+def _ends_between() -> None:
+    """A page whose run ends after its controls were drawn."""
+    from concurrent.futures import Future
+
+    import streamlit as st
+
+    from tileviz.studies.statement import Statement
+    from tileviz.ui.run_panel import Runnable, _Job, _memory, outcome, run_controls
+    from tileviz.ui.run_table import RunView
+
+    what = Runnable("test", "this", lambda: None)  # type: ignore[arg-type,return-value]
+    if "job" not in st.session_state:
+        st.session_state.job = Future()
+        _memory("test").job = _Job("this", "emulator", st.session_state.job, 0.0)
+    run_controls(what)
+    if not st.session_state.job.done():
+        done = RunView("emulator", "here", (), Statement("ok", "Output correct."), ())
+        st.session_state.job.set_result(done)
+    found = outcome(what)
+    st.text(found.view.statement.sentence if found.view else "nothing yet")
+
+
+def test_a_run_that_ends_while_the_page_is_drawn_leaves_no_cancel_behind() -> None:
+    test = AppTest.from_function(_ends_between).run()
+    assert not test.exception
+    assert [button.label for button in test.button] == ["Run"]
+    assert [text.value for text in test.text] == ["Output correct."]

@@ -149,7 +149,6 @@ def run_panel(
 
 def _memory(name: str) -> _Memory:
     memory: _Memory = st.session_state.setdefault(f"run.{name}", _Memory())
-    memory.settle()
     return memory
 
 
@@ -160,6 +159,8 @@ def run_controls(what: Runnable) -> On:
         The chosen runner.
     """
     memory = _memory(what.name)
+    # Only here: a run that ends once its Cancel is drawn is settled by the redraw that it causes.
+    memory.settle()
     _warmed()
     runners = {
         status.name: status
@@ -271,7 +272,10 @@ def _cancel(memory: _Memory) -> None:
 
 
 def outcome(what: Runnable) -> Outcome:
-    """Return what is there of a subject's run; draws how far one under way has come."""
+    """Return what is there of a subject's run; draws how far one under way has come.
+
+    Called after ``run_controls``, which says whether one is under way.
+    """
     memory = _memory(what.name)
     if memory.job is not None:
         st.fragment(_poll, run_every=_POLL_SECONDS)(memory)

@@ -85,7 +85,8 @@ def words(value: float | str) -> tuple[str, str]:
 
 def control(designs: list[ScheduleDesign]) -> None:
     """Draw the button that times the designs, or what it needs."""
-    known = timings()
+    # Not settled again: what ends now is drawn by the redraw that it causes.
+    known: Timings = st.session_state.setdefault(_JOBS, Timings())
     if not any(status.name == "gpu" and status.available for status in machine.runner_statuses()):
         st.html('<p class="tv-note">With a GPU, each order is also timed.</p>')
         return
