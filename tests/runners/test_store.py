@@ -66,7 +66,7 @@ def test_an_own_kernel_is_kept_with_the_verdict_of_the_lab(tmp_path: Path) -> No
 
     # One that was kept before is judged by its counts when it is read; nonsense stays as it is.
     before = Statement("attention", "Ran without a fault; no reference to check against.")
-    kept = replace(whole, outcome=before)
+    kept = replace(whole, outcome=before, at=padded.at)
     history.add(kept)
     history.add(replace(kept, run={"accesses": 3}))
     nonsense, older = history.find(Wanted(), limit=2)

@@ -322,3 +322,18 @@ def test_the_owner_may_offer_the_gpu(open_page: Opened, monkeypatch: pytest.Monk
     test = open_page(SCRIPT)
     (box,) = [box for box in test.selectbox if box.label == "On"]
     assert box.options == ["GPU", "Emulator"]
+
+
+def test_run_pressed_right_after_an_edit_runs_the_edit(open_page: Opened) -> None:
+    test = _open(open_page, "kernel-vector-add")
+    before = page_address(test)
+    test.text_input(key="lab.grid").set_value("2").run()
+    assert page_address(test)["grid"] == "2,1,1"
+    # The browser has not taken up the new address yet when the button is pressed.
+    test.query_params.clear()
+    for key, value in before.items():
+        test.query_params[key] = value
+    next(button for button in test.button if button.label == "Run").click().run()
+    assert not test.exception
+    assert test.text_input(key="lab.grid").value == "2"
+    assert page_address(test)["grid"] == "2,1,1"

@@ -105,6 +105,7 @@ def test_an_edit_faster_than_the_address_bar_is_told_from_the_way_back() -> None
     typed = replace(first.form, own=(("offset", "2"), ("direction", "nz")))
     assert outruns(first, {"v": "1", **LINK}, typed, earlier)
     assert not outruns(first, {"v": "1", **LINK}, first.form, earlier)
+    assert outruns(first, {"v": "1", **LINK}, first.form, earlier, acted=True)
     assert not outruns(first, {"v": "1", **LINK, "offset": "5"}, typed, earlier)
 
 

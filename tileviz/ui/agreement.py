@@ -59,6 +59,19 @@ class Faulty(Protocol):
         """Whether something else is drawn, because a link held no design at all."""
 
 
+# Set while a button's press is handled that changes no control.
+_ACTED = "tileviz.acted"
+
+
+def acted() -> None:
+    """Say, in a button's callback, that the page was not left by the way back of the browser.
+
+    Pressed right after an edit, the button comes with the address from before that edit; taken for
+    a new link it would undo the edit.
+    """
+    st.session_state[_ACTED] = True
+
+
 def _nothing_further() -> None:
     return None
 
@@ -80,7 +93,10 @@ def settle(
     before: S | None = st.session_state.get(key)
     earlier = st.session_state.get(f"{key}.earlier", ())
     query = st.query_params.to_dict()
-    late = before is not None and outruns(before, query, editors.collect(before.form), earlier)
+    pressed = bool(st.session_state.pop(_ACTED, False))
+    late = before is not None and outruns(
+        before, query, editors.collect(before.form), earlier, acted=pressed
+    )
     current = before if before is not None and late else rules.opened(before, query)
     # A new link refills the controls. Otherwise only those that lost their value while another
     # page was shown get it back.

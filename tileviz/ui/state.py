@@ -187,19 +187,22 @@ def outruns(
     query: Mapping[str, str],
     typed: Any,
     earlier: Sequence[Mapping[str, str]],
+    *,
+    acted: bool = False,
 ) -> bool:
     """Return whether somebody edits faster than the browser takes up our last address.
 
     The browser then still reports an address from before. The way back in its history does too,
-    but there nothing is typed at the same time.
+    but there nothing is typed or pressed at the same time.
 
     Args:
         state: What was there.
         query: The address bar's keys.
         typed: The form that the controls hold.
         earlier: Addresses before the one last written.
+        acted: Whether a button was pressed that changes no control.
     """
-    return typed != state.form and dict(query) in [dict(address) for address in earlier]
+    return (acted or typed != state.form) and dict(query) in [dict(address) for address in earlier]
 
 
 def remembered(
