@@ -17,6 +17,7 @@ from tileviz.figures.access_views import (
     lanes_to_sectors,
 )
 from tileviz.figures.outline import outline
+from tileviz.figures.plain import line
 from tileviz.figures.tokens import IDLE, PASS_LABELS, Theme
 from tileviz.memory import BANK_BYTES, BANKS, LANES, SECTOR_BYTES, bank_load
 from tileviz.studies.access.shown import Instruction
@@ -88,12 +89,12 @@ def tile_map(
     rows, columns = classes.shape
     traces = [*_grounds(part, shown, classes, theme), *_grid_lines(rows, columns, theme)]
     x, y = outline(part.lane >= 0)
-    traces += [_line(x, y, theme.page, 5), _line(x, y, theme.hot, 3)] if x else []
+    traces += [line(x, y, theme.page, 5), line(x, y, theme.hot, 3)] if x else []
     if explained is not None:
         at = np.zeros_like(part.lane, dtype=bool)
         at[explained] = True
         x, y = outline(at)
-        traces += [_line(x, y, theme.page, 6), _line(x, y, theme.strong, 2.5)]
+        traces += [line(x, y, theme.page, 6), line(x, y, theme.strong, 2.5)]
     traces.append(_pointers(part, shown, classes))
     return go.Figure({"data": traces, "layout": _frame(part, theme)})
 
@@ -162,22 +163,8 @@ def _grid_lines(rows: int, columns: int, theme: Theme) -> list[dict[str, Any]]:
         x += [left, right, None]
         y += [row - 0.5, row - 0.5, None]
     border = [left, right, right, left, left], [top, top, bottom, bottom, top]
-    inner = [_line(x, y, theme.muted, 1)] if x else []
-    return [*inner, _line([*border[0]], [*border[1]], theme.strong, 1.5)]
-
-
-def _line(
-    x: Sequence[float | None], y: Sequence[float | None], colour: str, width: float
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": colour, "width": width},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
+    inner = [line(x, y, theme.muted, 1)] if x else []
+    return [*inner, line([*border[0]], [*border[1]], theme.strong, 1.5)]
 
 
 def _pointers(part: Window, shown: Instruction, classes: NDArray[np.int8]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from tileviz.figures.plain import line
 from tileviz.figures.tokens import IDLE, Theme
 
 Classes = NDArray[np.int8]
@@ -170,8 +171,8 @@ def _lines(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
     for column in cells.borders:
         inner_x += [column - 0.5, column - 0.5, None]
         inner_y += [top, bottom, None]
-    halo = _line(inner_x, inner_y, theme.page, 5)
-    strong = _line([*x, None, *inner_x], [*y, None, *inner_y], theme.strong, 2)
+    halo = line(inner_x, inner_y, theme.page, 5)
+    strong = line([*x, None, *inner_x], [*y, None, *inner_y], theme.strong, 2)
     return [halo, strong] if inner_x else [strong]
 
 
@@ -199,7 +200,7 @@ def _worst(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
         left, right, top, bottom = column - 0.42, column + 0.42, row - 0.42, row + 0.42
         x += [left, right, right, left, left, right, None]
         y += [top, top, bottom, bottom, top, top, None]
-    return [_line(x, y, theme.page, 4), _line(x, y, theme.strong, 2)] if x else []
+    return [line(x, y, theme.page, 4), line(x, y, theme.strong, 2)] if x else []
 
 
 def _frame(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
@@ -209,21 +210,7 @@ def _frame(cells: Cells, theme: Theme) -> list[dict[str, Any]]:
     # Closing one corner past the start keeps the last corner from showing a notch.
     x = [column - 0.5, column + 0.5, column + 0.5, column - 0.5, column - 0.5, column + 0.5]
     y = [row - 0.5, row - 0.5, row + 0.5, row + 0.5, row - 0.5, row - 0.5]
-    return [_line(x, y, theme.page, 6), _line(x, y, theme.hot, 3)]
-
-
-def _line(
-    x: Sequence[float | None], y: Sequence[float | None], colour: str, width: int
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": colour, "width": width},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
+    return [line(x, y, theme.page, 6), line(x, y, theme.hot, 3)]
 
 
 def _targets(cells: Cells) -> dict[str, Any]:

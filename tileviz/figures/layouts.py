@@ -23,6 +23,7 @@ from tileviz.figures.layout_views import (
     map_size,
 )
 from tileviz.figures.outline import outline
+from tileviz.figures.plain import line
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.layouts import IntArray
@@ -226,29 +227,15 @@ def _lines(grid: Grid, theme: Theme) -> list[dict[str, Any]]:
         y += [row - 0.5, row - 0.5, None]
     border_x = [left, right, right, left, left, None]
     border_y = [top, top, bottom, bottom, top, None]
-    inner = [_line(x, y, theme.page, 4), _line(x, y, theme.strong, 1.5)] if x else []
-    return [*inner, _line(border_x, border_y, theme.strong, 2)]
+    inner = [line(x, y, theme.page, 4), line(x, y, theme.strong, 1.5)] if x else []
+    return [*inner, line(border_x, border_y, theme.strong, 2)]
 
 
 def _outlined(marked: NDArray[np.bool_] | None, theme: Theme) -> list[dict[str, Any]]:
     if marked is None or not marked.any():
         return []
     x, y = outline(marked)
-    return [_line(x, y, theme.page, 6), _line(x, y, theme.hot, 3)]
-
-
-def _line(
-    x: Sequence[float | None], y: Sequence[float | None], colour: str, width: float
-) -> dict[str, Any]:
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": colour, "width": width},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
-    }
+    return [line(x, y, theme.page, 6), line(x, y, theme.hot, 3)]
 
 
 def thumbnail(plan: LayoutPlan) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tileviz.figures.plain import line
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.plan import SchedulePlan
@@ -235,25 +236,6 @@ def _pointer(plan: SchedulePlan, shown: NDArray[np.int64], place: dict[str, Any]
         "customdata": np.stack(fields, axis=-1).astype(np.int32),
         "hovertemplate": said + "<extra></extra>",
         **place,
-    }
-
-
-def line(
-    x: Sequence[float | None],
-    y: Sequence[float | None],
-    colour: str,
-    width: float,
-    dash: str = "solid",
-) -> dict[str, Any]:
-    """Return a line that does not answer to the pointer."""
-    return {
-        "type": "scatter",
-        "mode": "lines",
-        "x": list(x),
-        "y": list(y),
-        "line": {"color": colour, "width": width, "dash": dash},
-        "hoverinfo": "skip",
-        "cliponaxis": False,
     }
 
 

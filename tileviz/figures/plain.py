@@ -1,8 +1,8 @@
-"""What charts share: a layout without decoration, and a quiet axis."""
+"""What charts share: a layout without decoration, a quiet axis, a line."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tileviz.figures.tokens import Theme
@@ -45,4 +45,23 @@ def plain_axis(theme: Theme, **more: Any) -> dict[str, Any]:
         "ticklen": 4,
         "tickcolor": "rgba(0,0,0,0)",
         **more,
+    }
+
+
+def line(
+    x: Sequence[float | None],
+    y: Sequence[float | None],
+    colour: str,
+    width: float,
+    dash: str = "solid",
+) -> dict[str, Any]:
+    """Return a line that does not answer to the pointer."""
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": list(x),
+        "y": list(y),
+        "line": {"color": colour, "width": width, "dash": dash},
+        "hoverinfo": "skip",
+        "cliponaxis": False,
     }

@@ -17,11 +17,11 @@ from tileviz.figures.order_map import (
     arrows,
     borders,
     cells,
-    line,
     map_size,
     order_classes,
 )
 from tileviz.figures.outline import outline_of
+from tileviz.figures.plain import line
 from tileviz.figures.scrubber import BAR, MOST_ABOVE, Scrubber
 from tileviz.figures.thumbnail import thumbnail_html
 from tileviz.figures.tokens import Theme

@@ -10,8 +10,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from tileviz.figures.order_map import Unit, heatmap, line, ticks
-from tileviz.figures.plain import plain_axis, plain_layout
+from tileviz.figures.order_map import Unit, heatmap, ticks
+from tileviz.figures.plain import line, plain_axis, plain_layout
 from tileviz.figures.tokens import IDLE, Theme
 from tileviz.studies.schedule.policies.base import DIRECTIONS
 from tileviz.studies.schedule.recommend import Outcome

@@ -6,8 +6,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from tileviz.figures.order_map import heatmap, line, map_size, order_classes, visits
-from tileviz.figures.plain import plain_layout
+from tileviz.figures.order_map import heatmap, map_size, order_classes, visits
+from tileviz.figures.plain import line, plain_layout
 from tileviz.figures.tokens import Theme
 from tileviz.studies.schedule import views
 from tileviz.studies.schedule.plan import SchedulePlan

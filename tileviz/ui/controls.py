@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import streamlit as st
 
+from tileviz.studies.registry import Preset
 from tileviz.ui.state import Form, StateRules
 
 F = TypeVar("F", bound=Form)
 
 # The preset's choice while the form shows none of them.
 CUSTOM = "custom"
+
+
+def choose_preset(
+    presets: Sequence[Preset],
+    key: str,
+    on_change: Callable[[], None],
+    own: str = "Your own design",
+    label: str = "Preset",
+) -> None:
+    """Draw the choice of a preset.
+
+    Args:
+        presets: The page's.
+        key: The control's session key; ``CUSTOM`` while the form shows none of them.
+        on_change: Puts the chosen one into the controls.
+        own: What a design is called that is none of them.
+        label: The control's name.
+    """
+    titles = {preset.name: preset.title for preset in presets}
+    options = list(titles)
+    if st.session_state[key] == CUSTOM:
+        options.append(CUSTOM)
+    st.selectbox(
+        label,
+        options,
+        key=key,
+        format_func=lambda name: titles.get(name, own),
+        on_change=on_change,
+    )
 
 
 @dataclass(frozen=True)

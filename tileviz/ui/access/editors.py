@@ -15,7 +15,7 @@ from tileviz.ui.access.form import (
     AccessForm,
 )
 from tileviz.ui.access.state import RULES
-from tileviz.ui.controls import CUSTOM, Controls
+from tileviz.ui.controls import Controls, choose_preset
 
 _DTYPES = (*NAMES, "float32x2", "float32x4")
 _ACCESS_NAMES = {
@@ -59,17 +59,7 @@ def design_row() -> None:
     with st.container(key="design_row"), st.container(key="banks_row"):
         columns = st.columns([2.3, 2.05, 1.2, 1.35, 1.3, 0.95, 1.1, 1.1], gap="xsmall")
     with columns[0]:
-        titles = {preset.name: preset.title for preset in RULES.presets()}
-        options = list(titles)
-        if st.session_state[key("preset")] == CUSTOM:
-            options.append(CUSTOM)
-        st.selectbox(
-            "Preset",
-            options,
-            key=key("preset"),
-            format_func=lambda name: titles.get(name, "Your own access"),
-            on_change=_load_preset,
-        )
+        choose_preset(RULES.presets(), key("preset"), _load_preset, "Your own access")
     with columns[1]:
         st.text_input(LABELS["layout"], key=key("layout"), autocomplete="off", disabled=addressed)
     with columns[2]:

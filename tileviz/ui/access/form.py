@@ -15,6 +15,7 @@ from typing import Any, get_args
 from tileviz.errors import DesignError
 from tileviz.export.links import from_query, to_query
 from tileviz.studies.access.design import AccessDesign, Op
+from tileviz.ui.form_text import named_field, spaced
 
 OPS: tuple[str, ...] = get_args(Op)
 SPACES = ("shared", "global")
@@ -67,7 +68,7 @@ class AccessForm:
             ('Sw<5, 0, 5>', 'S[32, 32]', 'ld')
         """
         values: dict[str, Any] = {"dtype": query.get("dtype", "float32")}
-        values["swizzle"], values["layout"] = split_layout(_spaced(query.get("layout", "")))
+        values["swizzle"], values["layout"] = split_layout(spaced(query.get("layout", "")))
         pattern = query.get("pattern", "")
         if pattern in NAMED:
             values["access"] = pattern
@@ -152,11 +153,6 @@ def split_layout(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text)
 
 
-def _spaced(text: str) -> str:
-    """Return a link's text with room behind its commas, as people write it."""
-    return re.sub(r",(?=\S)", ", ", text)
-
-
 def label(field: str) -> str:
     """Return what the page calls a field of the design or a key of the link.
 
@@ -164,7 +160,4 @@ def label(field: str) -> str:
         >>> label("pattern.3"), label("also.0.bytes"), label("colour")
         ('Access', 'Further accesses', 'Link key “colour”')
     """
-    name = field.partition(".")[0]
-    if name in LABELS:
-        return LABELS[name]
-    return f"Link key “{field}”" if field else ""
+    return named_field(field, LABELS)

@@ -8,7 +8,7 @@ from tileviz.studies.broadcast.design import DTYPES, MAX_SMS
 from tileviz.studies.broadcast.expressions import EXPRESSIONS
 from tileviz.ui.broadcast.form import FIELDS, LABELS, BroadcastForm
 from tileviz.ui.broadcast.state import RULES
-from tileviz.ui.controls import CUSTOM, Controls
+from tileviz.ui.controls import Controls, choose_preset
 
 _CONTROLS = Controls("broadcast", RULES, BroadcastForm, FIELDS)
 key, fill, collect = _CONTROLS.key, _CONTROLS.fill, _CONTROLS.collect
@@ -28,20 +28,10 @@ def expression_title(name: str) -> str:
 
 def design_row() -> None:
     """Draw preset, output, operands, expression, dtype and multiprocessors in one row."""
-    titles = {preset.name: preset.title for preset in RULES.presets()}
-    options = list(titles)
-    if st.session_state[key("preset")] == CUSTOM:
-        options.append(CUSTOM)
     with st.container(key="design_row"):
         columns = st.columns([2.05, 1.65, 1.7, 2.55, 1.15, 0.9], gap="xsmall")
     with columns[0]:
-        st.selectbox(
-            "Preset",
-            options,
-            key=key("preset"),
-            format_func=lambda name: titles.get(name, "Your own design"),
-            on_change=_load_preset,
-        )
+        choose_preset(RULES.presets(), key("preset"), _load_preset)
     with columns[1]:
         st.text_input(LABELS["out"], key=key("out"), autocomplete="off")
     with columns[2]:

@@ -15,6 +15,7 @@ from tileviz.errors import DesignError
 from tileviz.export.links import from_query, to_query
 from tileviz.studies.broadcast.design import DTYPES, MAX_SMS, BroadcastDesign
 from tileviz.studies.broadcast.expressions import EXPRESSIONS
+from tileviz.ui.form_text import named_field
 
 # How fields of a design, and keys of a link, are called on the page.
 LABELS = {
@@ -99,7 +100,4 @@ def label(field: str) -> str:
         >>> label("out"), label("operands.1"), label("colour")
         ('Output shape', 'Operand shapes', 'Link key “colour”')
     """
-    name = field.partition(".")[0]
-    if name in LABELS:
-        return LABELS[name]
-    return f"Link key “{field}”" if field else ""
+    return named_field(field, LABELS)

@@ -10,7 +10,7 @@ import streamlit as st
 from tileviz.studies.kernel.design import MAX_PARAMETERS
 from tileviz.studies.kernel.signature import Signature, missing_entry, signatures
 from tileviz.ui import html
-from tileviz.ui.controls import CUSTOM
+from tileviz.ui.controls import CUSTOM, choose_preset
 from tileviz.ui.kernel.form import (
     BUFFER_DTYPES,
     LABELS,
@@ -96,16 +96,8 @@ def design_row() -> None:
     with row:
         columns = st.columns([2.4, 1.7, 1.1, 1.1, 1.1], gap="small")
     with columns[0]:
-        titles = {preset.name: preset.title for preset in RULES.presets()}
-        options = list(titles)
-        if st.session_state[key("preset")] == CUSTOM:
-            options.append(CUSTOM)
-        st.selectbox(
-            "Start from",
-            options,
-            key=key("preset"),
-            format_func=lambda name: titles.get(name, "Your own kernel"),
-            on_change=_load_preset,
+        choose_preset(
+            RULES.presets(), key("preset"), _load_preset, "Your own kernel", label="Start from"
         )
     with columns[1]:
         current = st.session_state[key("entry")]

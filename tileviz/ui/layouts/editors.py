@@ -6,7 +6,7 @@ import streamlit as st
 
 from tileviz.dtypes import NAMES
 from tileviz.studies.layout.design import uses
-from tileviz.ui.controls import CUSTOM, Controls
+from tileviz.ui.controls import Controls, choose_preset
 from tileviz.ui.layouts.form import FIELDS, LABELS, OPS, LayoutForm
 from tileviz.ui.layouts.state import RULES
 
@@ -37,23 +37,13 @@ _load_preset = _CONTROLS.load_preset
 
 def design_row() -> None:
     """Draw preset, operation, layout and element in one row, the operation's own fields below."""
-    titles = {preset.name: preset.title for preset in RULES.presets()}
-    options = list(titles)
-    if st.session_state[key("preset")] == CUSTOM:
-        options.append(CUSTOM)
     # The shape that apply may take has room in the first row.
     applies = st.session_state[key("op")] == "apply"
     with st.container(key="design_row"):
         widths = [2, 1.75, 2.6, 1, 1.15] if applies else [2, 1.75, 3.6, 1.15]
         preset, operation, layout, *shape, dtype = st.columns(widths, gap="xsmall")
     with preset:
-        st.selectbox(
-            "Preset",
-            options,
-            key=key("preset"),
-            format_func=lambda name: titles.get(name, "Your own layout"),
-            on_change=_load_preset,
-        )
+        choose_preset(RULES.presets(), key("preset"), _load_preset, "Your own layout")
     with operation:
         st.selectbox("Operation", OPS, key=key("op"), format_func=lambda op: _OPERATIONS[op])
     with layout:

@@ -6,7 +6,6 @@ and a fault reads the same wherever the text came from.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
@@ -14,6 +13,7 @@ from typing import Any, get_args
 from tileviz.errors import DesignError
 from tileviz.export.links import from_query, to_query
 from tileviz.studies.layout.design import LayoutDesign, uses
+from tileviz.ui.form_text import named_field, spaced
 
 OPS: tuple[str, ...] = get_args(LayoutDesign.model_fields["op"].annotation)
 
@@ -56,7 +56,7 @@ class LayoutForm:
             >>> form.layout, form.op
             ('S[(4, 32', 'apply')
         """
-        values: dict[str, Any] = {key: _spaced(query[key]) for key in _TEXT_KEYS if key in query}
+        values: dict[str, Any] = {key: spaced(query[key]) for key in _TEXT_KEYS if key in query}
         if query.get("op") in OPS:
             values["op"] = query["op"]
         values["cuda_target"] = query.get("cuda_target") == "1"
@@ -101,11 +101,6 @@ _TEXT_KEYS = ("layout", "dtype", "shape", "region", "outer", "outer_shape", "inn
 FIELDS: tuple[str, ...] = tuple(item.name for item in fields(LayoutForm))
 
 
-def _spaced(text: str) -> str:
-    """Return a link's text with room behind its commas, as people write it."""
-    return re.sub(r",(?=\S)", ", ", text)
-
-
 def label(field: str) -> str:
     """Return what the page calls a field of the design or a key of the link.
 
@@ -113,7 +108,4 @@ def label(field: str) -> str:
         >>> label("layout"), label("region.1"), label("colour")
         ('Layout', 'Region', 'Link key “colour”')
     """
-    name = field.partition(".")[0]
-    if name in LABELS:
-        return LABELS[name]
-    return f"Link key “{field}”" if field else ""
+    return named_field(field, LABELS)

@@ -10,7 +10,7 @@ from tileviz.dtypes import NAMES
 from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, TileLayout, parse_layout
 from tileviz.studies.design import MAX_RANK
-from tileviz.ui.controls import CUSTOM, Controls
+from tileviz.ui.controls import Controls, choose_preset
 from tileviz.ui.permute.form import FIELDS, MAX_STAGES, SCOPES, SPACES, PermuteForm
 from tileviz.ui.permute.state import RULES
 
@@ -24,20 +24,10 @@ _load_preset = _CONTROLS.load_preset
 
 def design_row() -> None:
     """Draw preset, source, destination, dtype and stages in one row."""
-    titles = {preset.name: preset.title for preset in RULES.presets()}
-    options = list(titles)
-    if st.session_state[key("preset")] == CUSTOM:
-        options.append(CUSTOM)
     with st.container(key="design_row"):
         columns = st.columns([2.13, 2.82, 2.82, 1.15, 0.75], gap="xsmall")
     with columns[0]:
-        st.selectbox(
-            "Preset",
-            options,
-            key=key("preset"),
-            format_func=lambda name: titles.get(name, "Your own design"),
-            on_change=_load_preset,
-        )
+        choose_preset(RULES.presets(), key("preset"), _load_preset)
     with columns[1]:
         st.text_input("Source layout", key=key("src"), autocomplete="off")
     with columns[2]:

@@ -6,7 +6,6 @@ and a fault reads the same wherever the text came from.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, get_args
@@ -15,6 +14,7 @@ from tileviz.errors import DesignError
 from tileviz.export.links import from_query, to_query
 from tileviz.studies.design import MAX_RANK
 from tileviz.studies.permute.design import PermuteDesign
+from tileviz.ui.form_text import spaced
 
 SPACES: tuple[str, ...] = get_args(PermuteDesign.model_fields["space"].annotation)
 SCOPES: tuple[str, ...] = get_args(PermuteDesign.model_fields["scope"].annotation)
@@ -80,7 +80,7 @@ class PermuteForm:
         values: dict[str, Any] = {}
         for key in _TEXT_KEYS:
             if key in query:
-                values[key] = _spaced(query[key])
+                values[key] = spaced(query[key])
         count, _, dim = query.get("stages", "").partition("@")
         values["stages"] = _within(count, 1, MAX_STAGES, 1)
         values["stage_dim"] = _within(dim, 0, MAX_RANK - 1, 0)
@@ -141,11 +141,6 @@ _TEXT_KEYS = (
 )
 FIELDS: tuple[str, ...] = tuple(item.name for item in fields(PermuteForm))
 _DEFAULTS: dict[str, object] = {item.name: item.default for item in fields(PermuteForm)}
-
-
-def _spaced(text: str) -> str:
-    """Return a link's text with room behind its commas, as people write it."""
-    return re.sub(r",(?=\S)", ", ", text)
 
 
 def _within(text: str, low: int, high: int, default: int) -> int:

@@ -10,10 +10,10 @@ import streamlit as st
 from tileviz.dtypes import NAMES as DTYPES
 from tileviz.studies.schedule.design import MAX_WORKERS
 from tileviz.studies.schedule.policies import NAMES, policy
+from tileviz.ui.controls import CUSTOM, choose_preset
 from tileviz.ui.schedule.form import OwnField, ScheduleForm, own_fields
 from tileviz.ui.schedule.state import matching_preset, preset_design, schedule_presets
 
-_CUSTOM = "custom"
 _TEXTS = ("problem", "tile", "batch", "l2", "dtype", "policy")
 # As many of a policy's parameters stand in the row; the others are behind it.
 _IN_ROW = 2
@@ -49,7 +49,7 @@ def fill(form: ScheduleForm, *, force: bool) -> None:
         if force or own_key(name) not in st.session_state:
             st.session_state[own_key(name)] = text
     preset = matching_preset(collect(form))
-    st.session_state[key("preset")] = preset.name if preset else _CUSTOM
+    st.session_state[key("preset")] = preset.name if preset else CUSTOM
 
 
 def _number(text: str) -> int:
@@ -120,17 +120,7 @@ def design_row() -> None:
 
 
 def _preset() -> None:
-    titles = {preset.name: preset.title for preset in schedule_presets()}
-    options = list(titles)
-    if st.session_state[key("preset")] == _CUSTOM:
-        options.append(_CUSTOM)
-    st.selectbox(
-        "Preset",
-        options,
-        key=key("preset"),
-        format_func=lambda name: titles.get(name, "Your own design"),
-        on_change=_load_preset,
-    )
+    choose_preset(schedule_presets(), key("preset"), _load_preset)
 
 
 def _room(field: OwnField) -> float:

@@ -17,6 +17,7 @@ from tileviz.export.links import from_query, to_query
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.policies import NAMES, policy
 from tileviz.studies.schedule.policies.base import DIRECTIONS, read_direction
+from tileviz.ui.form_text import named_field, spaced
 
 _MIB = 1 << 20
 _SIZE = re.compile(r"\d{1,10}(\.\d{1,20})?", re.ASCII)
@@ -130,7 +131,9 @@ class ScheduleForm:
             ('4, x, 1', '1', (('offset', '0'), ('direction', 'zn')))
         """
         values: dict[str, Any] = {
-            name: _spaced(query[name]) for name in ("problem", "tile", "dtype") if name in query
+            name: spaced(query[name].strip())
+            for name in ("problem", "tile", "dtype")
+            if name in query
         }
         values |= {name: query[name].strip() for name in ("batch", "workers") if name in query}
         if "l2_bytes" in query:
@@ -194,7 +197,7 @@ def own_texts(name: str, given: Mapping[str, str]) -> tuple[tuple[str, str], ...
             text = _direction(text)
         elif field.options and text not in field.options:
             text = field.default
-        found.append((field.name, text if field.options else _spaced(text)))
+        found.append((field.name, text if field.options else spaced(text.strip())))
     return tuple(found)
 
 
@@ -236,11 +239,6 @@ def _bytes(text: str) -> str:
     return str((int(whole + digits) * _MIB + scale // 2) // scale)
 
 
-def _spaced(text: str) -> str:
-    """Return a link's text with room behind its commas, as people write it."""
-    return re.sub(r",(?=\S)", ", ", text.strip())
-
-
 def label(field: str) -> str:
     """Return what the page calls a field of the design or a key of the link.
 
@@ -248,7 +246,4 @@ def label(field: str) -> str:
         >>> label("problem.0"), label("l2_bytes"), label("colour")
         ('Problem', 'L2 cache', 'Link key “colour”')
     """
-    root = field.split(".")[0]
-    if root in _LABELS:
-        return _LABELS[root]
-    return f"Link key “{field}”" if field else ""
+    return named_field(field, _LABELS)
