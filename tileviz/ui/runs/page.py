@@ -75,11 +75,12 @@ def _nothing_yet() -> None:
 def _verdict(history: History, found: Listing, asked: Asked) -> None:
     """Say how many runs there are, how many of them went wrong, and where they are kept."""
     wrong = 0
-    try:
-        if asked.wanted.outcome in ("", "wrong"):
+    if asked.wanted.outcome in ("", "wrong"):
+        try:
             wrong = history.count(Wanted(**{**vars(asked.wanted), "outcome": "wrong"}))
-    except StoreUnavailable:
-        pass  # said above the verdict already
+        except StoreUnavailable:
+            # The listing has said why; how many are wrong is not known, so nothing is claimed.
+            return
     many = f"{found.total} run{'s' * (found.total != 1)}"
     searched = " found" if asked.wanted != Wanted() else ""
     sentence = f"{many}{searched}, {wrong or 'none'} wrong or at fault."
