@@ -127,3 +127,25 @@ def test_importing_tileviz_is_cheap() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert done.stdout.strip() == "[]"
+
+
+# Streamlit's inputs forget what a script put into its session where two runs follow fast.
+INPUTS = {
+    *("checkbox", "date_input", "datetime_input", "feedback", "multiselect", "number_input"),
+    *("pills", "radio", "segmented_control", "select_slider", "selectbox", "slider"),
+    *("text_area", "text_input", "time_input", "toggle"),
+}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in MODULES if own_part(path) == "ui" and path.name != "inputs.py"],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_pages_draw_inputs_through_one_door(path: Path) -> None:
+    called = {
+        (ast.unparse(node.func.value), node.func.attr)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    }
+    assert {owner for owner, name in called if name in INPUTS} <= {"inputs"}

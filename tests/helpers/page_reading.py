@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from html import unescape
 from typing import Any
 
@@ -34,6 +35,13 @@ def page_address(test: AppTest) -> dict[str, str]:
         key: value[0] if isinstance(value, list) else value
         for key, value in test.query_params.items()
     }
+
+
+def put_address(test: AppTest, query: Mapping[str, str]) -> None:
+    """Make the browser report another address with the next run."""
+    test.query_params.clear()
+    for key, value in query.items():
+        test.query_params[key] = value
 
 
 def page_charts(test: AppTest) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from page_reading import put_address
 from streamlit.testing.v1 import AppTest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,8 +21,7 @@ def open_page() -> Opened:
         test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
         if script != "app.py":
             test.switch_page(script)
-        for key, value in (query or {}).items():
-            test.query_params[key] = value
+        put_address(test, query or {})
         test.run()
         assert not test.exception
         return test

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from page_reading import page_address, page_charts, page_html, page_words
+from page_reading import page_address, page_charts, page_html, page_words, put_address
 from streamlit.testing.v1 import AppTest
 
 from tileviz.comparing.comparison import MAX_NAME, MAX_NOTE
@@ -197,8 +197,7 @@ def test_presets_fill_a_side_and_drop_the_name_of_a_start(open_page: Opened) -> 
 def _sent(open_page: Opened, *names: str, query: Mapping[str, str] | None = None) -> AppTest:
     test = open_page("app.py")
     test.session_state["compare.sent"] = [_design(name).document() for name in names]
-    for key, value in (query or {}).items():
-        test.query_params[key] = value
+    put_address(test, query or {})
     test.switch_page(PAGE).run()
     assert not test.exception
     return test

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from page_reading import page_address, page_html, spaced_words
+from page_reading import page_address, page_html, put_address, spaced_words
 from streamlit.testing.v1 import AppTest
 
 from tileviz import api, tracing
@@ -330,9 +330,7 @@ def test_run_pressed_right_after_an_edit_runs_the_edit(open_page: Opened) -> Non
     test.text_input(key="lab.grid").set_value("2").run()
     assert page_address(test)["grid"] == "2,1,1"
     # The browser has not taken up the new address yet when the button is pressed.
-    test.query_params.clear()
-    for key, value in before.items():
-        test.query_params[key] = value
+    put_address(test, before)
     next(button for button in test.button if button.label == "Run").click().run()
     assert not test.exception
     assert test.text_input(key="lab.grid").value == "2"

@@ -17,7 +17,6 @@ from tileviz.ui.schedule.state import (
     opened,
     with_link,
 )
-from tileviz.ui.state import outruns, remembered
 
 LINK = {"problem": "300,500,64", "tile": "128,256,32", "policy": "catlass", "offset": "3"}
 
@@ -93,30 +92,6 @@ def test_coming_back_from_another_page_finds_everything_as_typed() -> None:
         before.design,
         typed.problems,
     )
-
-
-def test_an_edit_faster_than_the_address_bar_is_told_from_the_way_back() -> None:
-    seen = with_link(opened(None, LINK), {"v": "1", **LINK})
-    first = edited(seen, replace(seen.form, own=(("offset", "2"), ("direction", "zn"))))
-    first = with_link(first, address(first))
-    earlier = remembered((), seen, first)
-    assert earlier == ({"v": "1", **LINK},)
-    # The browser still reports the address before the first edit while the next is made.
-    typed = replace(first.form, own=(("offset", "2"), ("direction", "nz")))
-    assert outruns(first, {"v": "1", **LINK}, typed, earlier)
-    assert not outruns(first, {"v": "1", **LINK}, first.form, earlier)
-    assert outruns(first, {"v": "1", **LINK}, first.form, earlier, acted=True)
-    assert not outruns(first, {"v": "1", **LINK, "offset": "5"}, typed, earlier)
-
-
-def test_few_addresses_are_remembered_and_none_twice() -> None:
-    state = opened(None, LINK)
-    earlier: tuple[Any, ...] = ()
-    for offset in range(1, 9):
-        before, state = state, with_link(state, {**LINK, "offset": str(offset)})
-        earlier = remembered(earlier, before, state)
-    assert [link["offset"] for link in earlier] == ["4", "5", "6", "7"]
-    assert remembered(earlier, state, state) == earlier
 
 
 @pytest.mark.parametrize(

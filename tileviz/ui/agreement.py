@@ -8,7 +8,8 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from tileviz.ui import html
-from tileviz.ui.state import Kept, Problems, outruns, remembered
+from tileviz.ui.address import recall, remember
+from tileviz.ui.state import Kept, Problems
 
 _MAX_FAULTS = 3
 S = TypeVar("S", bound=Kept)
@@ -18,7 +19,7 @@ class Rules(Protocol[S]):
     """How the state of a page changes; see `tileviz.ui.state.StateRules`."""
 
     def opened(self, state: S | None, query: Mapping[str, str]) -> S:
-        """Return the state after the page was opened, or its address changed."""
+        """Return the state after the page was opened with an address."""
 
     def edited(self, state: S, form: Any) -> S:
         """Return the state after an edit."""
@@ -59,19 +60,6 @@ class Faulty(Protocol):
         """Whether something else is drawn, because a link held no design at all."""
 
 
-# Set while a button's press is handled that changes no control.
-_ACTED = "tileviz.acted"
-
-
-def acted() -> None:
-    """Say, in a button's callback, that the page was not left by the way back of the browser.
-
-    Pressed right after an edit, the button comes with the address from before that edit; taken for
-    a new link it would undo the edit.
-    """
-    st.session_state[_ACTED] = True
-
-
 def _nothing_further() -> None:
     return None
 
@@ -90,14 +78,10 @@ def settle(
         key: Under which the session keeps the state.
         further: Draws the controls outside the design row.
     """
-    before: S | None = st.session_state.get(key)
-    earlier = st.session_state.get(f"{key}.earlier", ())
+    before: S | None
+    before, fresh = recall(key)
     query = st.query_params.to_dict()
-    pressed = bool(st.session_state.pop(_ACTED, False))
-    late = before is not None and outruns(
-        before, query, editors.collect(before.form), earlier, acted=pressed
-    )
-    current = before if before is not None and late else rules.opened(before, query)
+    current = rules.opened(before, query) if before is None or fresh else before
     # A new link refills the controls. Otherwise only those that lost their value while another
     # page was shown get it back.
     editors.fill(current.form, force=before is None or current.form != before.form)
@@ -107,8 +91,7 @@ def settle(
     wanted = rules.address(current)
     # Writing the address may end this run, so everything is remembered before.
     current = rules.with_link(current, wanted)
-    st.session_state[key] = current
-    st.session_state[f"{key}.earlier"] = remembered(earlier, before, current)
+    remember(key, current)
     if wanted is not None and wanted != query:
         st.query_params.from_dict(wanted)
     return current

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 import streamlit as st
 
 from tileviz.studies.registry import Preset
+from tileviz.ui import inputs
 from tileviz.ui.state import Form, StateRules
 
 F = TypeVar("F", bound=Form)
@@ -37,7 +38,7 @@ def choose_preset(
     options = list(titles)
     if st.session_state[key] == CUSTOM:
         options.append(CUSTOM)
-    st.selectbox(
+    inputs.selectbox(
         label,
         options,
         key=key,

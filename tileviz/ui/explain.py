@@ -9,7 +9,7 @@ import streamlit as st
 from tileviz.errors import DesignError
 from tileviz.studies.derivation import Bits, Derivation, Family, Numbers, Parameter
 from tileviz.studies.statement import Statement
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.access import tables
 
 
@@ -106,7 +106,7 @@ def _chosen(page: str, every: dict[str, Derivation | Family], opening: str) -> D
     key = f"{page}.explain.name"
     if st.session_state.get(key) not in every:
         st.session_state[key] = opening
-    name = st.selectbox(
+    name = inputs.selectbox(
         "Number, type to search",
         list(every),
         key=key,
@@ -153,14 +153,14 @@ def _index(parameter: Parameter, key: str) -> int | str:
         if st.session_state.get(key) not in choices:
             # Of another design, or cleared.
             st.session_state[key] = parameter.default
-        return str(st.selectbox(name, choices, key=key))
+        return str(inputs.selectbox(name, choices, key=key))
     low, high = choices[0] + first, choices[-1] + first
     if st.session_state.get(key) not in range(low, high + 1):
         st.session_state[key] = int(parameter.default) + first
     if len(choices) == 1:
         return choices[0]
-    value = st.number_input(f"{name}, {low} to {high}", low, high, step=1, key=key)
-    return int(value) - first
+    value = inputs.number_input(f"{name}, {low} to {high}", low, high, step=1, key=key)
+    return (low if value is None else value) - first
 
 
 # -- as HTML -----------------------------------------------------------------------------------

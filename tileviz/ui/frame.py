@@ -10,6 +10,7 @@ import streamlit as st
 
 from tileviz.figures.tokens import LIGHT, THEMES, Theme, css_variables
 from tileviz.ui import html
+from tileviz.ui.address import visit
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,7 @@ _FAVICON = (
 
 def begin(title: str) -> None:
     """Set the page up and draw its sidebar; call it first."""
+    visit(title)
     st.set_page_config(
         page_title=title if title == "tileviz" else f"{title} · tileviz",
         page_icon=_FAVICON,

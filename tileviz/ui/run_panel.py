@@ -18,8 +18,7 @@ from tileviz.runners.own_kernels import check_runner
 from tileviz.runners.store import keep
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
-from tileviz.ui import html, machine
-from tileviz.ui.agreement import acted
+from tileviz.ui import html, inputs, machine
 from tileviz.ui.explain import numbers_button
 from tileviz.ui.recorded import recorded
 from tileviz.ui.run_table import RunView, run_table
@@ -177,7 +176,7 @@ def run_controls(what: Runnable) -> On:
     waiting = memory.job is not None
     on: str | None = ordered[0]
     if len(ordered) > 1:
-        on = st.selectbox(
+        on = inputs.selectbox(
             "On",
             ordered,
             key=key,
@@ -207,7 +206,6 @@ def run_controls(what: Runnable) -> On:
 def _ask(memory: _Memory) -> None:
     """Remember that a run is wanted: of the design as it is once the controls have been read."""
     memory.asked = True
-    acted()
 
 
 def _answer(memory: _Memory, what: Runnable, status: RunnerStatus) -> None:

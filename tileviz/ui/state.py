@@ -6,7 +6,7 @@ functions over a frozen record, the same for every page.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -125,7 +125,7 @@ class StateRules(Generic[F, D]):
         return PageState(self.of(design), design, link={})
 
     def opened(self, state: PageState[F, D] | None, query: Mapping[str, str]) -> PageState[F, D]:
-        """Return the state after the page was opened, or its address changed.
+        """Return the state after the page was opened with an address.
 
         Args:
             state: What was there, None in a new session.
@@ -176,44 +176,6 @@ class StateRules(Generic[F, D]):
     def with_link(self, state: PageState[F, D], link: Mapping[str, str] | None) -> PageState[F, D]:
         """Return the state with the address bar as just written; None leaves it as last seen."""
         return state if link is None else replace(state, link=link)
-
-
-# Addresses before the present one that the browser may still report.
-_REMEMBERED = 4
-
-
-def outruns(
-    state: Kept,
-    query: Mapping[str, str],
-    typed: Any,
-    earlier: Sequence[Mapping[str, str]],
-    *,
-    acted: bool = False,
-) -> bool:
-    """Return whether somebody edits faster than the browser takes up our last address.
-
-    The browser then still reports an address from before. The way back in its history does too,
-    but there nothing is typed or pressed at the same time.
-
-    Args:
-        state: What was there.
-        query: The address bar's keys.
-        typed: The form that the controls hold.
-        earlier: Addresses before the one last written.
-        acted: Whether a button was pressed that changes no control.
-    """
-    return (acted or typed != state.form) and dict(query) in [dict(address) for address in earlier]
-
-
-def remembered(
-    earlier: Sequence[Mapping[str, str]],
-    before: Kept | None,
-    now: Kept,
-) -> tuple[Mapping[str, str], ...]:
-    """Return the addresses before the present one, the newest last."""
-    if before is None or before.link is None or before.link == now.link:
-        return tuple(earlier)
-    return (*earlier, before.link)[-_REMEMBERED:]
 
 
 def _compact(query: Mapping[str, str]) -> dict[str, str]:

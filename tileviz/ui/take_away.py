@@ -21,7 +21,7 @@ from tileviz.reviewing import report_of
 from tileviz.studies.design import Design
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import study_of
-from tileviz.ui import html, machine, sent
+from tileviz.ui import html, inputs, machine, sent
 
 _SHORT_LINK, _LINK_PIXELS = 300, 120
 _LOCAL = ("localhost", "127.0.0.1", "::1")
@@ -183,15 +183,16 @@ def _report(page: str, design: Design) -> None:
             st.session_state.setdefault(f"{page}.export.{field}", getattr(wanted, field))
     # A form: what is typed there must not be lost to a click that comes before its rerun.
     with st.form(f"{page}.export.report", border=False):
-        title = st.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
-        note = st.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
+        title = inputs.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
+        note = inputs.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
-        run = row.toggle(
-            "Run it in the emulator first",
-            key=f"{page}.export.run",
-            disabled=not can_run,
-            help="The report then shows what was measured beside what was predicted.",
-        )
+        with row:
+            run = inputs.toggle(
+                "Run it in the emulator first",
+                key=f"{page}.export.run",
+                disabled=not can_run,
+                help="The report then shows what was measured beside what was predicted.",
+            )
         if row.form_submit_button("Make report", icon=":material/description:", width="stretch"):
             wanted = _Asked(design, title, note, run and can_run)
             st.session_state[f"{page}.export.asked"] = wanted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from tileviz.dtypes import NAMES
+from tileviz.ui import inputs
 from tileviz.ui.access.form import (
     ACCESSES,
     FIELDS,
@@ -61,17 +62,19 @@ def design_row() -> None:
     with columns[0]:
         choose_preset(RULES.presets(), key("preset"), _load_preset, "Your own access")
     with columns[1]:
-        st.text_input(LABELS["layout"], key=key("layout"), autocomplete="off", disabled=addressed)
+        inputs.text_input(
+            LABELS["layout"], key=key("layout"), autocomplete="off", disabled=addressed
+        )
     with columns[2]:
         _swizzle(disabled=addressed)
     with columns[3]:
-        st.selectbox(
+        inputs.selectbox(
             LABELS["access"], ACCESSES, key=key("access"), format_func=_ACCESS_NAMES.__getitem__
         )
     with columns[4]:
-        st.selectbox(LABELS["op"], OPS, key=key("op"))
+        inputs.selectbox(LABELS["op"], OPS, key=key("op"))
     with columns[5]:
-        st.selectbox(
+        inputs.selectbox(
             "Bytes",
             WIDTHS,
             key=key("bytes"),
@@ -81,12 +84,12 @@ def design_row() -> None:
     with columns[6]:
         current = st.session_state[key("dtype")]
         names = _DTYPES if current in _DTYPES else (*_DTYPES, current)
-        st.selectbox(LABELS["dtype"], names, key=key("dtype"), accept_new_options=True)
+        inputs.selectbox(LABELS["dtype"], names, key=key("dtype"), accept_new_options=True)
     with columns[7]:
-        st.selectbox(LABELS["space"], SPACES, key=key("space"))
+        inputs.selectbox(LABELS["space"], SPACES, key=key("space"))
     if access in ("lanes", "addresses"):
         with st.container(key="more_fields"):
-            st.text_input(
+            inputs.text_input(
                 LABELS[access], key=key(access), placeholder=_HINTS[access], autocomplete="off"
             )
 
@@ -98,7 +101,7 @@ def _swizzle(*, disabled: bool) -> None:
     options = [current if _cute(one) == _cute(current) else one for one in _SWIZZLES]
     if _cute(current) not in known:
         options.append(current)
-    st.selectbox(
+    inputs.selectbox(
         LABELS["swizzle"],
         options,
         key=key("swizzle"),
@@ -126,7 +129,7 @@ def _cute(text: str) -> str:
 
 def further_accesses() -> None:
     """Draw the field for what else the same layout must serve."""
-    st.text_input(
+    inputs.text_input(
         LABELS["also"],
         key=key("also"),
         placeholder=_HINTS["also"],

@@ -11,7 +11,7 @@ from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.plan import memory_layout
 from tileviz.studies.access.search import SearchResult
 from tileviz.studies.access.shown import Instruction
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.access import editors, tables
 from tileviz.ui.access.cached import instruction_of, search_of, with_layout
 from tileviz.ui.access.form import AccessForm
@@ -70,7 +70,7 @@ def _controls(
     design: AccessDesign, form: AccessForm, result: SearchResult, chosen: Candidate
 ) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(
+        inputs.selectbox(
             "Arrangement",
             range(len(result.candidates)),
             key=_PICK,
@@ -134,7 +134,9 @@ def _ways(chosen: Candidate) -> None:
     ways = [way for way in _WAYS if way != "Bit matrix" or chosen.matrix]
     if st.session_state.get(_HOW) not in ways:
         st.session_state[_HOW] = ways[0]
-    way = st.segmented_control("As", ways, key=_HOW, required=True, label_visibility="collapsed")
+    way = inputs.segmented_control(
+        "As", ways, key=_HOW, required=True, label_visibility="collapsed"
+    )
     if way == "Bit matrix":
         st.html(tables.matrix(chosen))
         st.html('<p class="tv-note">Columns: bits of the word number before the swizzle.</p>')

@@ -17,7 +17,7 @@ from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.access.plan import AccessPlan, memory_layout
 from tileviz.studies.access.shown import Instruction, Sweep
 from tileviz.studies.access.window import Window, window
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.access import fix, tables
 from tileviz.ui.access.cached import (
     Code,
@@ -130,7 +130,7 @@ def _controls(scene: _Scene) -> None:
     """Draw what is shown: which access, which of its instructions."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if len(scene.sweeps) > 1:
-            st.selectbox(
+            inputs.selectbox(
                 "Access shown",
                 range(len(scene.sweeps)),
                 key=_ACCESS,
@@ -138,8 +138,10 @@ def _controls(scene: _Scene) -> None:
                 on_change=_to_start,
             )
         if scene.sweep.count > 1:
-            st.slider(f"Instruction, of {scene.sweep.count}", 0, scene.sweep.count - 1, key=_NUMBER)
-        st.toggle("Greys", key=_GREY)
+            inputs.slider(
+                f"Instruction, of {scene.sweep.count}", 0, scene.sweep.count - 1, key=_NUMBER
+            )
+        inputs.toggle("Greys", key=_GREY)
 
 
 # -- pictures ------------------------------------------------------------------------------------
@@ -214,7 +216,7 @@ def _physical(scene: _Scene) -> None:
     view: Physical = st.session_state[_VIEW] or "banks"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(html.panel("Physical view"), width="stretch")
-        st.segmented_control(
+        inputs.segmented_control(
             "Physical view",
             list(_VIEWS),
             key=_VIEW,
@@ -324,8 +326,8 @@ def _one_cell(scene: _Scene, part: Window) -> None:
     place += f"; byte {found.byte}, bank {found.bank}"
     st.html(f'<p class="tv-note">{html.text(place)}. Click a cell to explain it.</p>')
     with st.container(key="cell_controls", horizontal=True, gap="small"):
-        st.number_input("Row", 0, max(rows - 1, 1), step=1, key=_ROW, disabled=rows == 1)
-        st.number_input(
+        inputs.number_input("Row", 0, max(rows - 1, 1), step=1, key=_ROW, disabled=rows == 1)
+        inputs.number_input(
             "Column", 0, max(columns - 1, 1), step=1, key=_COLUMN, disabled=columns == 1
         )
 

@@ -8,7 +8,7 @@ from tileviz.export.differences import line_marks
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import VERSIONS, Version
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.broadcast import words
 from tileviz.ui.broadcast.cached import Code, code_of, kernel_of, standalone_of
 from tileviz.ui.broadcast.marks import changed, tint
@@ -59,14 +59,14 @@ def _switches(plan: BroadcastPlan) -> tuple[Version, Version | None]:
     st.session_state.setdefault(_VERSION, "ours")
     st.session_state.setdefault(_BESIDE, "before")
     with st.container(horizontal=True, gap="medium"):
-        picked: Version | None = st.segmented_control(
+        picked: Version | None = inputs.segmented_control(
             "Version",
             list(VERSIONS),
             key=_VERSION,
             format_func=lambda name: _NAMES[name],
             required=True,
         )
-        beside = st.segmented_control(
+        beside = inputs.segmented_control(
             "Differences from",
             [*VERSIONS, _ALONE],
             key=_BESIDE,

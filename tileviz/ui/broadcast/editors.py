@@ -6,6 +6,7 @@ import streamlit as st
 
 from tileviz.studies.broadcast.design import DTYPES, MAX_SMS
 from tileviz.studies.broadcast.expressions import EXPRESSIONS
+from tileviz.ui import inputs
 from tileviz.ui.broadcast.form import FIELDS, LABELS, BroadcastForm
 from tileviz.ui.broadcast.state import RULES
 from tileviz.ui.controls import Controls, choose_preset
@@ -33,17 +34,17 @@ def design_row() -> None:
     with columns[0]:
         choose_preset(RULES.presets(), key("preset"), _load_preset)
     with columns[1]:
-        st.text_input(LABELS["out"], key=key("out"), autocomplete="off")
+        inputs.text_input(LABELS["out"], key=key("out"), autocomplete="off")
     with columns[2]:
-        st.text_input("Operands, “;” between", key=key("operands"), autocomplete="off")
+        inputs.text_input("Operands, “;” between", key=key("operands"), autocomplete="off")
     with columns[3]:
-        st.selectbox(
+        inputs.selectbox(
             LABELS["expression"],
             tuple(EXPRESSIONS),
             key=key("expression"),
             format_func=expression_title,
         )
     with columns[4]:
-        st.selectbox(LABELS["dtype"], DTYPES, key=key("dtype"))
+        inputs.selectbox(LABELS["dtype"], DTYPES, key=key("dtype"))
     with columns[5]:
-        st.number_input(LABELS["sm_count"], 1, MAX_SMS, step=1, key=key("sm_count"))
+        inputs.number_input(LABELS["sm_count"], 1, MAX_SMS, step=1, key=key("sm_count"))

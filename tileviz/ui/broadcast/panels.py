@@ -10,7 +10,7 @@ from tileviz.studies.broadcast import explain
 from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.plan import BroadcastPlan
 from tileviz.studies.broadcast.portion import Version
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.broadcast.axes import axes
 from tileviz.ui.broadcast.blocks import block_title, state_legend, where
 from tileviz.ui.broadcast.cached import blocks_of, picture_of, versions_of
@@ -105,7 +105,7 @@ def _place(design: BroadcastDesign, sizes: dict[Version, tuple[int, int]]) -> tu
     with st.container(key="block_controls"):
         columns = st.columns([1, 1, 1, 1.2, 3], gap="small", vertical_alignment="bottom")
     with columns[0]:
-        operand = st.selectbox(
+        operand = inputs.selectbox(
             "Operand",
             range(len(design.names)),
             key=_OPERAND,
@@ -113,12 +113,12 @@ def _place(design: BroadcastDesign, sizes: dict[Version, tuple[int, int]]) -> tu
             disabled=len(design.names) == 1,
         )
     with columns[1]:
-        block = st.number_input("Block", 0, max(most, 1), step=1, key=_BLOCK, disabled=not most)
+        block = inputs.number_input("Block", 0, max(most, 1), step=1, key=_BLOCK, disabled=not most)
     with columns[2]:
-        warp = st.number_input("Warp", 0, max(last, 1), step=1, key=_WARP, disabled=not last)
+        warp = inputs.number_input("Warp", 0, max(last, 1), step=1, key=_WARP, disabled=not last)
     with columns[3]:
-        st.toggle("Greys, for print", key=_GREY)
-    return int(operand or 0), int(block), int(warp)
+        inputs.toggle("Greys, for print", key=_GREY)
+    return int(operand or 0), block or 0, warp or 0
 
 
 def _first_operand(design: BroadcastDesign) -> int:

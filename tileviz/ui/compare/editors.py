@@ -11,7 +11,7 @@ from tileviz.comparing.pairs import MAX_FILE, SIDES, Pair
 from tileviz.errors import DesignError
 from tileviz.studies.design import Design
 from tileviz.studies.registry import make_design, preset, presets
-from tileviz.ui import frame, html, sent
+from tileviz.ui import frame, html, inputs, sent
 from tileviz.ui.compare.cached import verdict_of
 from tileviz.ui.compare.files import opened
 from tileviz.ui.compare.form import FIELDS, CompareForm, side_text
@@ -66,11 +66,11 @@ def design_row() -> None:
 def _side(side: str, name: Any, design: Any, more: Any) -> None:
     label = _NAMES[side]
     with name:
-        st.text_input(
+        inputs.text_input(
             f"{label} name", key=key(f"{side}_name"), placeholder=label, autocomplete="off"
         )
     with design:
-        st.text_input(
+        inputs.text_input(
             f"{label} design",
             key=key(side),
             placeholder="a link, a preset or JSON",
@@ -83,7 +83,7 @@ def _side(side: str, name: Any, design: Any, more: Any) -> None:
             "Choose", icon=":material/folder_open:", key=key(f"{side}.more"), width="stretch"
         )
     with popover, st.container(width=_POPOVER):
-        st.selectbox(
+        inputs.selectbox(
             f"{label}: a preset",
             _preset_names(),
             index=None,
@@ -99,7 +99,7 @@ def _side(side: str, name: Any, design: Any, more: Any) -> None:
 def further() -> None:
     """Draw the note's field."""
     with st.container(width=_POPOVER):
-        st.text_area(
+        inputs.text_area(
             "Note",
             key=key("note"),
             placeholder="What should a reader of this comparison know?",
@@ -184,7 +184,7 @@ def _sent_row() -> None:
     with columns[0]:
         if st.session_state.get(_CHOSEN) not in range(len(designs)):
             st.session_state[_CHOSEN] = len(designs) - 1
-        st.selectbox(
+        inputs.selectbox(
             f"Sent here ({len(designs)})",
             range(len(designs)),
             key=_CHOSEN,

@@ -10,6 +10,7 @@ import streamlit as st
 from tileviz.comparing.comparison import Comparison
 from tileviz.comparing.pairs import Pair
 from tileviz.ui import frame, html, sent
+from tileviz.ui.address import recall, remember
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.compare import editors, panels, runs
 from tileviz.ui.compare.cached import comparison_of
@@ -73,10 +74,12 @@ def _take_arrivals() -> None:
     fresh = [document for document in documents if document not in known]
     if not fresh or st.query_params:
         return
-    before: CompareState = st.session_state.get(_STATE) or CompareState(link={})
+    kept: CompareState | None
+    kept, _ = recall(_STATE)
+    before = kept or CompareState(link={})
     form = arrived(before.form, fresh)
     if form != before.form:
-        st.session_state[_STATE] = RULES.edited(before, form)
+        remember(_STATE, RULES.edited(before, form))
         editors.fill(form, force=True)
 
 

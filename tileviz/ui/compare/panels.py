@@ -18,7 +18,7 @@ from tileviz.figures.overview import Picture
 from tileviz.studies.derivation import Numbers
 from tileviz.studies.design import Design
 from tileviz.studies.registry import study_of
-from tileviz.ui import explain, frame, html
+from tileviz.ui import explain, frame, html, inputs
 from tileviz.ui.compare import editors, tables
 from tileviz.ui.compare.cached import cuda_difference, cuda_of, pictures_of, verdict_of
 from tileviz.ui.compare.fitting import fitted
@@ -222,7 +222,7 @@ def _pictures(found: Comparison) -> None:
     with st.container(key="compare_head", horizontal=True, vertical_alignment="center"):
         st.html(html.section("Pictures", "both on the same scales and colours"), width="stretch")
         st.session_state.setdefault(_SIZE, _SIZES[0])
-        size = st.segmented_control(
+        size = inputs.segmented_control(
             "Size of the pictures",
             _SIZES,
             key=_SIZE,

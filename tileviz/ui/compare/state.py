@@ -39,7 +39,7 @@ class CompareRules:
     """How the page's state changes."""
 
     def opened(self, state: CompareState | None, query: Mapping[str, str]) -> CompareState:
-        """Return the state after the page was opened, or its address changed.
+        """Return the state after the page was opened with an address.
 
         Args:
             state: What was there, None in a new session.

@@ -9,7 +9,7 @@ import streamlit as st
 
 from tileviz.studies.kernel.design import MAX_PARAMETERS
 from tileviz.studies.kernel.signature import Signature, missing_entry, signatures
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.controls import CUSTOM, choose_preset
 from tileviz.ui.kernel.form import (
     BUFFER_DTYPES,
@@ -102,7 +102,7 @@ def design_row() -> None:
     with columns[1]:
         current = st.session_state[key("entry")]
         found = [kernel.name for kernel in _kernels() if kernel.extern_c]
-        st.selectbox(
+        inputs.selectbox(
             LABELS["entry"],
             found if current in found else [*found, current],
             key=key("entry"),
@@ -116,7 +116,7 @@ def design_row() -> None:
     }
     for column, (field, note) in zip(columns[2:], helps.items(), strict=True):
         with column:
-            st.text_input(LABELS[field], key=key(field), autocomplete="off", help=note)
+            inputs.text_input(LABELS[field], key=key(field), autocomplete="off", help=note)
 
     with row:  # inside, so that nothing below it moves to another place in the page
         _missing_entry()
@@ -158,7 +158,7 @@ def _kernels() -> tuple[Signature, ...]:
 
 def source_editor() -> None:
     """Draw the CUDA text, to be typed or pasted."""
-    st.text_area(
+    inputs.text_area(
         "CUDA source",
         key=key("source"),
         height=SOURCE_HEIGHT,
@@ -201,7 +201,7 @@ def _parameter(place: int) -> None:
     columns = st.columns(_WIDTHS, gap="xxsmall", vertical_alignment="bottom")
     number = place + 1
     with columns[0]:
-        st.text_input(
+        inputs.text_input(
             f"Name {number}",
             key=_part(place, "name"),
             autocomplete="off",
@@ -211,7 +211,7 @@ def _parameter(place: int) -> None:
         scalar = st.session_state[_part(place, "role")] == "scalar"
         known = SCALAR_DTYPES if scalar else BUFFER_DTYPES
         current = st.session_state[_part(place, "dtype")]
-        st.selectbox(
+        inputs.selectbox(
             f"dtype {number}",
             known if current in known else (*known, current),
             key=_part(place, "dtype"),
@@ -220,7 +220,7 @@ def _parameter(place: int) -> None:
         )
     with columns[2]:
         hint = "1024" if scalar else "64x32"
-        st.text_input(
+        inputs.text_input(
             f"Shape or value {number}",
             key=_part(place, "size"),
             placeholder=hint,
@@ -228,7 +228,7 @@ def _parameter(place: int) -> None:
             label_visibility="collapsed",
         )
     with columns[3]:
-        st.selectbox(
+        inputs.selectbox(
             f"Role {number}", ROLES, key=_part(place, "role"), label_visibility="collapsed"
         )
     with columns[4]:

@@ -16,7 +16,7 @@ from tileviz.studies.kernel.kernel import kernel
 from tileviz.studies.kernel.plan import plan
 from tileviz.studies.kernel.signature import missing_entry
 from tileviz.ui import explain as explain_number
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.agreement import settle, show_faults
 from tileviz.ui.kernel import editors, panels, tables, upload
 from tileviz.ui.kernel.form import label
@@ -128,7 +128,7 @@ def _mode(design: KernelDesign, found: Outcome) -> tuple[Mode, bool]:
     elif state.get(_MODE) not in _MODES:
         state[_MODE] = state.get(_KEPT, "edit")
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.segmented_control(
+        inputs.segmented_control(
             "View",
             list(_MODES),
             key=_MODE,

@@ -19,7 +19,7 @@ from tileviz.runners.words import gpu_lines
 from tileviz.studies.documents import json_line
 from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.registry import make_design
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.charts import chart_config
 from tileviz.ui.kernel import editors, tables
 from tileviz.ui.kernel.source_view import name_of, source_view
@@ -156,7 +156,7 @@ def _access(design: KernelDesign, view: LabView, row: AccessRow, sample: Executi
 
 def _which(view: LabView) -> None:
     there = _pictured(view)
-    st.selectbox(
+    inputs.selectbox(
         "Access shown",
         there,
         key=_ACCESS,
@@ -179,7 +179,7 @@ def _stop(sample: Executions) -> int:
         spread = f"of {sample.total:,}"
         if sample.total > sample.stops:
             spread = f"{sample.stops} of {sample.total:,}, evenly spread"
-        st.slider(f"Execution, {spread}", 1, sample.stops, key=_STOP)
+        inputs.slider(f"Execution, {spread}", 1, sample.stops, key=_STOP)
     return int(state[_STOP]) - 1
 
 

@@ -6,6 +6,7 @@ import streamlit as st
 
 from tileviz.dtypes import NAMES
 from tileviz.studies.layout.design import uses
+from tileviz.ui import inputs
 from tileviz.ui.controls import Controls, choose_preset
 from tileviz.ui.layouts.form import FIELDS, LABELS, OPS, LayoutForm
 from tileviz.ui.layouts.state import RULES
@@ -45,22 +46,22 @@ def design_row() -> None:
     with preset:
         choose_preset(RULES.presets(), key("preset"), _load_preset, "Your own layout")
     with operation:
-        st.selectbox("Operation", OPS, key=key("op"), format_func=lambda op: _OPERATIONS[op])
+        inputs.selectbox("Operation", OPS, key=key("op"), format_func=lambda op: _OPERATIONS[op])
     with layout:
-        st.text_input(_layout_label(), key=key("layout"), autocomplete="off")
+        inputs.text_input(_layout_label(), key=key("layout"), autocomplete="off")
     for column in shape:
         with column:
             _text("shape", "its extents")
     with dtype:
         current = st.session_state[key("dtype")]
         names = _DTYPES if current in _DTYPES else (*_DTYPES, current)
-        st.selectbox(LABELS["dtype"], names, key=key("dtype"), accept_new_options=True)
+        inputs.selectbox(LABELS["dtype"], names, key=key("dtype"), accept_new_options=True)
     if not applies:
         _operands(uses(st.session_state[key("op")]))
 
 
 def _text(field: str, hint: str) -> None:
-    st.text_input(LABELS[field], key=key(field), placeholder=hint, autocomplete="off")
+    inputs.text_input(LABELS[field], key=key(field), placeholder=hint, autocomplete="off")
 
 
 def _layout_label() -> str:
@@ -82,7 +83,7 @@ def _operands(names: tuple[str, ...]) -> None:
             if name != "cuda_target":
                 _text(name, _HINTS[name])
                 continue
-            st.toggle(
+            inputs.toggle(
                 LABELS[name],
                 key=key(name),
                 help="On a CUDA target, warpid and laneid together become tx, and so on.",

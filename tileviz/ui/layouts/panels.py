@@ -23,7 +23,7 @@ from tileviz.figures.layouts import layout_map
 from tileviz.figures.tokens import PRINT, Theme
 from tileviz.studies.layout.grid import IDLE, MAX_CELLS, Grid
 from tileviz.studies.layout.plan import LayoutPlan
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.charts import chart_config
 from tileviz.ui.layouts import tables
 from tileviz.ui.layouts.cached import Shown, shown
@@ -129,7 +129,7 @@ def _legend_row(plan: LayoutPlan, parts: dict[Side, Shown]) -> _Look:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(legend, width="stretch")
-        st.segmented_control(
+        inputs.segmented_control(
             "Colour by",
             list(labels),
             key=_BY,
@@ -137,7 +137,7 @@ def _legend_row(plan: LayoutPlan, parts: dict[Side, Shown]) -> _Look:
             required=True,
             label_visibility="collapsed",
         )
-        st.toggle("Greys", key=_GREY)
+        inputs.toggle("Greys", key=_GREY)
     return _Look(by, theme)
 
 

@@ -8,11 +8,12 @@ from tileviz.errors import DesignError
 from tileviz.lessons import Edit, Figure, Lesson, Prose, Question, Shelf, shelf
 from tileviz.lessons.model import Bits, Part
 from tileviz.ui import frame, html
+from tileviz.ui.address import recall, remember, replace_state
 from tileviz.ui.lessons import parts, tables
 from tileviz.ui.lessons.progress import Progress
 from tileviz.ui.lessons.questions import question
 
-_STATE, _PICKED = "lessons.progress", "lessons.picked"
+_STATE = "lessons.progress"
 _LIST_WIDTH = 250
 
 
@@ -37,7 +38,7 @@ def page() -> None:
     with right:
         progress = _read(lesson, progress)
         _turn(found, lesson)
-    st.session_state[_STATE] = progress
+    remember(_STATE, progress)
     # Drawn last, so that this run's answer counts already.
     with left:
         _list(found, progress)
@@ -45,29 +46,21 @@ def page() -> None:
 
 def _opened(found: Shelf) -> Progress:
     """Return the session's progress, with the address bar written."""
-    state = st.session_state
-    progress: Progress = state.get(_STATE, Progress())
-    picked = state.pop(_PICKED, None)
-    # After a choice the browser may still report the address from before.
-    query = st.query_params.to_dict() if picked is None else dict(progress.link or {})
-    progress = progress.opened(found, query)
-    if picked is not None:
-        progress = progress.turned_to(picked)
+    before: Progress | None
+    before, fresh = recall(_STATE)
+    query = st.query_params.to_dict()
+    progress = before or Progress()
+    progress = progress.opened(found, query) if fresh else progress.within(found)
+    remember(_STATE, progress)
     wanted = progress.address()
-    if wanted is not None:
-        changed = wanted != st.query_params.to_dict()
-        progress = Progress(
-            progress.current, wanted, progress.last, progress.solved, progress.problems
-        )
-        state[_STATE] = progress
-        if changed:
-            st.query_params.from_dict(wanted)
-    state[_STATE] = progress
+    if wanted is not None and wanted != query:
+        st.query_params.from_dict(wanted)
     return progress
 
 
 def _pick(name: str) -> None:
-    st.session_state[_PICKED] = name
+    progress, _ = recall(_STATE)
+    replace_state(_STATE, progress.turned_to(name))
 
 
 def _list(found: Shelf, progress: Progress) -> None:

@@ -19,7 +19,7 @@ from tileviz.studies.access.cell import cell, formula
 from tileviz.studies.access.design import AccessDesign
 from tileviz.studies.design import Design
 from tileviz.studies.registry import study_of
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.access import tables as access_tables
 from tileviz.ui.lessons import tables
 from tileviz.ui.overview import draw_pictures
@@ -120,9 +120,9 @@ def typed_field(label: str, template: str, start: str, key: str) -> str:
     kept = f"{key}.kept"
     # The control loses its text while another lesson is read.
     st.session_state.setdefault(key, st.session_state.get(kept, start))
-    typed: str | None = st.text_input(said, key=key, max_chars=400)
+    typed = inputs.text_input(said, key=key, max_chars=400)
     st.session_state[kept] = typed
-    return typed or ""
+    return typed
 
 
 def full_page(design: Design, key: str, name: str = "") -> None:

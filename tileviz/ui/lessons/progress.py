@@ -32,32 +32,31 @@ class Progress:
 
     Attributes:
         current: Name of the lesson that is read, "" at first.
-        link: The address bar as last seen or written.
         last: The last answer to each question, by lesson and number.
         solved: Questions that were once answered right.
         problems: What is wrong with the link.
     """
 
     current: str = ""
-    link: Mapping[str, str] | None = None
     last: Mapping[tuple[str, int], Attempt] = field(default_factory=dict)
     solved: frozenset[tuple[str, int]] = frozenset()
     problems: tuple[DesignError, ...] = ()
 
     def opened(self, shelf: Shelf, query: Mapping[str, str]) -> Progress:
-        """Return the progress after the page was opened, or its address changed."""
-        names = [lesson.name for lesson in shelf.lessons]
+        """Return the progress after the page was opened with an address.
+
+        Without one, as from the list of pages, what was read before is still there.
+        """
         given = dict(query)
-        kept = self.current if self.current in names else (names[0] if names else "")
-        if given == self.link:
-            return replace(self, current=kept)
-        if not given:
-            # Opened from the list of pages: what was read before is still there.
-            return replace(self, current=kept, link={}, problems=())
-        problems = _problems(shelf, given)
+        names = [lesson.name for lesson in shelf.lessons]
         wanted = given.get("lesson", "")
-        current = wanted if wanted in names else kept
-        return replace(self, current=current, link=given, problems=problems)
+        current = wanted if wanted in names else self.current
+        return replace(self, current=current, problems=_problems(shelf, given)).within(shelf)
+
+    def within(self, shelf: Shelf) -> Progress:
+        """Return the progress at a lesson that there is: the first where there is none."""
+        names = [lesson.name for lesson in shelf.lessons]
+        return self if self.current in names else replace(self, current=names[0] if names else "")
 
     def turned_to(self, name: str) -> Progress:
         """Return the progress after a lesson was chosen."""

@@ -9,7 +9,7 @@ from tileviz.lessons import Lesson, Marked, Question, mark
 from tileviz.lessons.expressions import filled
 from tileviz.lessons.expressions import shown as number_text
 from tileviz.lessons.model import ChoiceAsk, ClaimAsk, NumberAsk, TypedAsk
-from tileviz.ui import explain, html
+from tileviz.ui import explain, html, inputs
 from tileviz.ui.lessons import parts, tables
 from tileviz.ui.lessons.progress import Attempt, Progress
 from tileviz.ui.overview import text_table
@@ -76,10 +76,9 @@ def _field(part: Question, key: str, last: str) -> str:
         if last in labels:
             # The control lost it while another lesson was read.
             st.session_state.setdefault(key, last)
-        chosen = st.radio(
+        chosen = inputs.radio(
             name,
             labels,
-            index=None,
             key=key,
             format_func=html.literal,
             horizontal=sum(map(len, labels)) <= _SHORT,
@@ -89,8 +88,7 @@ def _field(part: Question, key: str, last: str) -> str:
     unit = ask.unit if isinstance(ask, NumberAsk) else ""
     st.session_state.setdefault(key, last)
     label = html.literal(f"{name}, in {unit}" if unit else name)
-    typed: str | None = st.text_input(label, key=key, max_chars=40)
-    return typed or ""
+    return inputs.text_input(label, key=key, max_chars=40)
 
 
 def _verdict(marked: Marked, key: str) -> None:

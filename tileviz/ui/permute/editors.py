@@ -10,6 +10,7 @@ from tileviz.dtypes import NAMES
 from tileviz.errors import DesignError
 from tileviz.layouts import ComposeLayout, TileLayout, parse_layout
 from tileviz.studies.design import MAX_RANK
+from tileviz.ui import inputs
 from tileviz.ui.controls import Controls, choose_preset
 from tileviz.ui.permute.form import FIELDS, MAX_STAGES, SCOPES, SPACES, PermuteForm
 from tileviz.ui.permute.state import RULES
@@ -29,15 +30,15 @@ def design_row() -> None:
     with columns[0]:
         choose_preset(RULES.presets(), key("preset"), _load_preset)
     with columns[1]:
-        st.text_input("Source layout", key=key("src"), autocomplete="off")
+        inputs.text_input("Source layout", key=key("src"), autocomplete="off")
     with columns[2]:
-        st.text_input("Destination layout", key=key("dst"), autocomplete="off")
+        inputs.text_input("Destination layout", key=key("dst"), autocomplete="off")
     with columns[3]:
         current = st.session_state[key("dtype")]
         names = _DTYPES if current in _DTYPES else (*_DTYPES, current)
-        st.selectbox("dtype", names, key=key("dtype"), accept_new_options=True)
+        inputs.selectbox("dtype", names, key=key("dtype"), accept_new_options=True)
     with columns[4]:
-        st.number_input("Stages", 1, MAX_STAGES, step=1, key=key("stages"))
+        inputs.number_input("Stages", 1, MAX_STAGES, step=1, key=key("stages"))
 
 
 def more_fields(*, with_tables: bool) -> None:
@@ -55,25 +56,27 @@ def more_fields(*, with_tables: bool) -> None:
             with column:
                 if with_tables:
                     _dimensions(side, name)
-                st.text_input(
+                inputs.text_input(
                     f"{name} shape", key=key(f"{side}_shape"), placeholder="the layout's extents"
                 )
-                st.text_input(
+                inputs.text_input(
                     f"{name} region",
                     key=key(f"{side}_region"),
                     placeholder="whole, such as 0:4, 0:32",
                 )
-                st.text_input(f"{name} dtype", key=key(f"{side}_dtype"), placeholder="the design's")
+                inputs.text_input(
+                    f"{name} dtype", key=key(f"{side}_dtype"), placeholder="the design's"
+                )
         launch = st.columns([1, 1, 1, 1], gap="small", vertical_alignment="bottom")
         with launch[0]:
-            st.selectbox("Memory", SPACES, key=key("space"))
+            inputs.selectbox("Memory", SPACES, key=key("space"))
         with launch[1]:
-            st.selectbox("Scope", SCOPES, key=key("scope"))
+            inputs.selectbox("Scope", SCOPES, key=key("scope"))
         with launch[2]:
-            st.text_input("Block", key=key("block"))
+            inputs.text_input("Block", key=key("block"))
         with launch[3]:
-            st.number_input("Stage dimension", 0, MAX_RANK - 1, step=1, key=key("stage_dim"))
-        st.toggle("In place: source and destination share one buffer", key=key("in_place"))
+            inputs.number_input("Stage dimension", 0, MAX_RANK - 1, step=1, key=key("stage_dim"))
+        inputs.toggle("In place: source and destination share one buffer", key=key("in_place"))
 
 
 def _dimensions(side: str, name: str) -> None:

@@ -18,7 +18,7 @@ from tileviz.figures.permute import (
 from tileviz.figures.tokens import PRINT
 from tileviz.studies.permute import explain
 from tileviz.studies.permute.plan import Key, PermutePlan, Schedule, XorSchedule, xor_form
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.charts import chart_config
 from tileviz.ui.permute import tables
 from tileviz.ui.permute.cached import Code, code_of, formulas_of, kernel_of
@@ -46,7 +46,7 @@ def pictures(plan: PermutePlan) -> Schedule | None:
         schedule = _schedule_switch(plan, plan.chosen)
         view = _view_switch(plan)
         st.html(_switch_note(plan, schedule, view))
-        st.toggle("Greys, for print", key=_GREY)
+        inputs.toggle("Greys, for print", key=_GREY)
     with right:
         _phase_pair(plan, schedule, view)
     return schedule
@@ -63,7 +63,7 @@ def _schedule_switch(plan: PermutePlan, chosen: Schedule) -> Schedule:
         st.session_state[_K_OF] = plan.design
     # Six buttons fit their column only without the letter.
     short = len(options) > 4
-    k = st.segmented_control(
+    k = inputs.segmented_control(
         "Show schedule, k =" if short else "Show schedule",
         options,
         key=_K,
@@ -78,7 +78,7 @@ def _view_switch(plan: PermutePlan) -> ViewName:
     place, places = ("bank", "Banks") if plan.design.space == "shared" else ("sector", "Sectors")
     labels: dict[ViewName, str] = {"lanes": f"Lanes → {place}", "targets": f"{places} → lanes"}
     st.session_state.setdefault(_VIEW, "lanes")
-    view: ViewName | None = st.segmented_control(
+    view: ViewName | None = inputs.segmented_control(
         "View", list(labels), key=_VIEW, format_func=lambda name: labels[name], required=True
     )
     return view or "lanes"
@@ -249,11 +249,11 @@ def _cell_controls(schedule: Schedule) -> None:
     with st.container(key="cell_controls"):
         columns = st.columns([1, 1, 1.4], gap="small", vertical_alignment="bottom")
     with columns[0]:
-        st.number_input("Lane", 0, 31, step=1, key=_LANE)
+        inputs.number_input("Lane", 0, 31, step=1, key=_LANE)
     with columns[1]:
-        st.number_input("Register", 0, max(last, 1), step=1, key=_REGISTER, disabled=last == 0)
+        inputs.number_input("Register", 0, max(last, 1), step=1, key=_REGISTER, disabled=last == 0)
     with columns[2]:
-        st.segmented_control(
+        inputs.segmented_control(
             "Phase", _PHASES, key=_PHASE, format_func=str.capitalize, required=True
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 
 import streamlit as st
@@ -11,11 +11,11 @@ import streamlit as st
 from tileviz.errors import DesignError
 from tileviz.runners.store_entry import MAX_SOUGHT, OUTCOMES, Outcome, Wanted, tidy
 from tileviz.studies.registry import STUDIES
+from tileviz.ui import inputs
+from tileviz.ui.address import recall, remember, replace_state
 from tileviz.ui.runs.state import Asked, address, read
 
 _STATE = "runs"
-# Addresses before the present one that the browser may still report.
-_REMEMBERED = 4
 _FIELDS = ("find", "study", "runner", "outcome", "since", "until")
 _STUDIES = {"": "All", **{name: name.capitalize() for name in STUDIES}}
 _RUNNERS = {"": "All", "emulator": "Emulator", "gpu": "GPU"}
@@ -33,37 +33,34 @@ class Memory:
 
     Attributes:
         asked: What is shown.
-        link: The address bar as last seen or written.
-        earlier: Addresses before that.
         errors: What is wrong with the address that was opened.
     """
 
     asked: Asked
-    link: Mapping[str, str]
-    earlier: tuple[Mapping[str, str], ...] = ()
     errors: tuple[DesignError, ...] = ()
 
 
 def settle() -> Memory:
     """Draw the controls; bring them, the address bar and what is shown into agreement."""
-    query = st.query_params.to_dict()
-    before: Memory | None = st.session_state.get(_STATE)
-    memory = _opened(before, query)
+    before: Memory | None
+    before, fresh = recall(_STATE)
+    memory = _opened(before, st.query_params.to_dict()) if before is None or fresh else before
     _fill(memory.asked.wanted, force=before is None or memory.asked != before.asked)
     _draw()
     asked = memory.asked.searching(_collect())
     if asked != memory.asked:
-        memory = replace(memory, asked=asked, errors=())
-    st.session_state[_STATE] = memory
-    _write(memory)
-    remembered: Memory = st.session_state[_STATE]
-    return remembered
+        memory = Memory(asked)
+    remember(_STATE, memory)
+    wanted = address(memory.asked)
+    # While something is wrong with the address it stays, so that nothing is lost.
+    if not memory.errors and wanted != st.query_params.to_dict():
+        st.query_params.from_dict(wanted)
+    return memory
 
 
 def show(asked: Asked) -> None:
     """Show another page or another run from the next rerun on; for callbacks."""
-    memory: Memory = st.session_state[_STATE]
-    st.session_state[_STATE] = replace(memory, asked=asked, errors=())
+    replace_state(_STATE, Memory(asked))
 
 
 def clear() -> None:
@@ -74,23 +71,10 @@ def clear() -> None:
 
 
 def _opened(before: Memory | None, query: Mapping[str, str]) -> Memory:
-    if before is not None and (
-        not query or dict(query) in map(dict, (before.link, *before.earlier))
-    ):
-        # From the list of pages, or while the browser has not taken up our last address.
+    if before is not None and not query:
+        # From the list of pages.
         return before
-    asked, errors = read(query)
-    return Memory(asked, dict(query), errors=errors)
-
-
-def _write(memory: Memory) -> None:
-    """Write the address; while something is wrong with it, it stays, so that nothing is lost."""
-    wanted = address(memory.asked)
-    if memory.errors or wanted == st.query_params.to_dict():
-        return
-    earlier = (*memory.earlier, memory.link)[-_REMEMBERED:]
-    st.session_state[_STATE] = replace(memory, link=wanted, earlier=earlier)
-    st.query_params.from_dict(wanted)
+    return Memory(*read(query))
 
 
 def _key(field: str) -> str:
@@ -115,7 +99,7 @@ def _draw() -> None:
     with st.container(key="design_row"):
         columns = st.columns([2, 1, 1, 1.2, 1.2, 1.2], gap="small", vertical_alignment="bottom")
     with columns[0]:
-        st.text_input(
+        inputs.text_input(
             "Search",
             key=_key("find"),
             max_chars=MAX_SOUGHT,
@@ -127,14 +111,14 @@ def _draw() -> None:
     _choice(columns[3], "Outcome", "outcome", _OUTCOMES)
     for column, label, field in ((columns[4], "Since", "since"), (columns[5], "Until", "until")):
         with column:
-            st.date_input(label, value=None, key=_key(field), format="YYYY-MM-DD")
+            inputs.date_input(label, key=_key(field), format="YYYY-MM-DD")
 
 
 def _choice(
     column: st.delta_generator.DeltaGenerator, label: str, field: str, names: Mapping[str, str]
 ) -> None:
     with column:
-        st.selectbox(label, list(names), key=_key(field), format_func=lambda name: names[name])
+        inputs.selectbox(label, list(names), key=_key(field), format_func=lambda name: names[name])
 
 
 def _collect() -> Wanted:

@@ -17,7 +17,7 @@ from tileviz.runners.store_file import StoreUnavailable
 from tileviz.runners.store_listing import History, Listing
 from tileviz.studies.design import Design
 from tileviz.studies.registry import make_design
-from tileviz.ui import frame, html, sent
+from tileviz.ui import frame, html, inputs, sent
 from tileviz.ui.explain import numbers_button
 from tileviz.ui.run_table import RunView, run_table
 from tileviz.ui.runs import editors, tables
@@ -33,7 +33,7 @@ _SENSELESS = (KeyError, TypeError, ValueError, AttributeError)
 def run_list(history: History, found: Listing, asked: Asked) -> None:
     """Draw a page of runs, the way to the next, and what can be done with many."""
     with st.container(key="runs_row_head", horizontal=True, vertical_alignment="center"):
-        st.checkbox(
+        inputs.checkbox(
             "All of this page",
             key="runs.all",
             label_visibility="collapsed",
@@ -69,7 +69,7 @@ def _row(run: KeptRun, asked: Asked) -> None:
     with st.container(
         key=f"runs_row_{chosen}{place}", horizontal=True, vertical_alignment="center"
     ):
-        st.checkbox(
+        inputs.checkbox(
             f"Choose the run of {tables.when(run)}",
             key=_pick_key(run),
             label_visibility="collapsed",
@@ -268,8 +268,10 @@ def _code(text: str, language: str) -> None:
 def _words(history: History, run: KeptRun, number: int) -> None:
     """Draw the name and note that a person gives a run."""
     with st.form(f"runs.words.{number}", border=False):
-        st.text_input("Name", run.name, max_chars=MAX_NAME, key=f"runs.name.{number}")
-        st.text_area("Note", run.note, max_chars=MAX_NOTE, key=f"runs.note.{number}", height=90)
+        inputs.text_input("Name", key=f"runs.name.{number}", value=run.name, max_chars=MAX_NAME)
+        inputs.text_area(
+            "Note", key=f"runs.note.{number}", value=run.note, max_chars=MAX_NOTE, height=90
+        )
         st.form_submit_button(
             "Save", icon=":material/save:", on_click=_saved, args=(history, number)
         )

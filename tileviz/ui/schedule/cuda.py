@@ -16,7 +16,7 @@ from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.kernel import kernel
 from tileviz.studies.schedule.plan import SchedulePlan
 from tileviz.studies.schedule.proof import emulated, proof_kernel
-from tileviz.ui import html, machine
+from tileviz.ui import html, inputs, machine
 from tileviz.ui.run_panel import run_panel
 from tileviz.ui.schedule.cached import plan_of
 
@@ -128,12 +128,12 @@ def section(plan: SchedulePlan) -> None:
 def _switches(known: dict[Which, str]) -> tuple[Which, bool]:
     """Draw the choice of kernel and of its launch."""
     with st.container(horizontal=True, gap="medium"):
-        picked: Which | None = st.segmented_control(
+        picked: Which | None = inputs.segmented_control(
             "Kernel", list(known), key=_WHICH, format_func=lambda name: known[name], required=True
         )
         which = next(iter(known)) if picked is None else picked
         st.session_state.setdefault(_PERSISTENT, False)
-        persistent = st.segmented_control(
+        persistent = inputs.segmented_control(
             "Launch",
             list(_LAUNCHES),
             key=_PERSISTENT,

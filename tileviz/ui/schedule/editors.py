@@ -10,6 +10,7 @@ import streamlit as st
 from tileviz.dtypes import NAMES as DTYPES
 from tileviz.studies.schedule.design import MAX_WORKERS
 from tileviz.studies.schedule.policies import NAMES, policy
+from tileviz.ui import inputs
 from tileviz.ui.controls import CUSTOM, choose_preset
 from tileviz.ui.schedule.form import OwnField, ScheduleForm, own_fields
 from tileviz.ui.schedule.state import matching_preset, preset_design, schedule_presets
@@ -101,11 +102,11 @@ def design_row() -> None:
     with columns[0]:
         _preset()
     with columns[1]:
-        st.text_input("Problem M, N, K", key=key("problem"), autocomplete="off")
+        inputs.text_input("Problem M, N, K", key=key("problem"), autocomplete="off")
     with columns[2]:
-        st.text_input("Tile m, n, k", key=key("tile"), autocomplete="off")
+        inputs.text_input("Tile m, n, k", key=key("tile"), autocomplete="off")
     with columns[3]:
-        st.selectbox(
+        inputs.selectbox(
             "Policy",
             NAMES,
             key=key("policy"),
@@ -116,7 +117,7 @@ def design_row() -> None:
         with column:
             _own(field)
     with columns[-1]:
-        st.number_input("Workers", 1, MAX_WORKERS, step=1, key=key("workers"))
+        inputs.number_input("Workers", 1, MAX_WORKERS, step=1, key=key("workers"))
 
 
 def _preset() -> None:
@@ -137,13 +138,13 @@ def _own(field: OwnField) -> None:
     name = own_key(field.name)
     st.session_state.setdefault(name, field.default)
     if not field.options:
-        st.text_input(field.label, key=name, autocomplete="off", placeholder=_hint(field))
+        inputs.text_input(field.label, key=name, autocomplete="off", placeholder=_hint(field))
     elif len(field.options) == 2:
-        st.segmented_control(
+        inputs.segmented_control(
             field.label, field.options, key=name, format_func=_option, required=True
         )
     else:
-        st.selectbox(field.label, field.options, key=name, format_func=_option)
+        inputs.selectbox(field.label, field.options, key=name, format_func=_option)
 
 
 def _hint(field: OwnField) -> str:
@@ -159,13 +160,13 @@ def more_fields() -> None:
     with st.container(key="more_fields"):
         columns = st.columns(3, gap="small", vertical_alignment="bottom")
         with columns[0]:
-            st.text_input("Batch", key=key("batch"), autocomplete="off")
+            inputs.text_input("Batch", key=key("batch"), autocomplete="off")
         with columns[1]:
-            st.text_input("L2 cache, MiB", key=key("l2"), autocomplete="off")
+            inputs.text_input("L2 cache, MiB", key=key("l2"), autocomplete="off")
         with columns[2]:
             current = st.session_state[key("dtype")]
             names: Sequence[str] = DTYPES if current in DTYPES else (*DTYPES, current)
-            st.selectbox("dtype of A and B", names, key=key("dtype"), accept_new_options=True)
+            inputs.selectbox("dtype of A and B", names, key=key("dtype"), accept_new_options=True)
         for field in own_fields(st.session_state[key("policy")])[_IN_ROW:]:
             _own(field)
 

@@ -26,7 +26,7 @@ from tileviz.studies.schedule.recommend import (
     offsets_and_directions,
     ranges,
 )
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.charts import chart_config
 from tileviz.ui.schedule import editors, sweeps, tables
 from tileviz.ui.schedule.cached import map_of, plan_of
@@ -92,7 +92,7 @@ def _map(plan: SchedulePlan) -> None:
 
 def _print_toggle() -> None:
     """Draw the switch to greys; other charts than the map follow it too."""
-    grey = st.toggle("Greys, for print", key=_GREY)
+    grey = inputs.toggle("Greys, for print", key=_GREY)
     if grey != st.session_state.get(_GREY_WAS, False):
         st.session_state[_GREY_WAS] = grey
         st.rerun()
@@ -103,7 +103,7 @@ def _map_controls(plan: SchedulePlan) -> None:
     with st.container(key="wave_controls"):
         columns = st.columns([1, 1, 1, 1.3], gap="small", vertical_alignment="bottom")
     with columns[0]:
-        st.number_input(
+        inputs.number_input(
             "Wave",
             1,
             max(schedule.waves, 2),
@@ -113,7 +113,7 @@ def _map_controls(plan: SchedulePlan) -> None:
             args=(plan,),
         )
     with columns[1]:
-        st.number_input(
+        inputs.number_input(
             "Task",
             0,
             max(len(schedule) - 1, 1),
@@ -126,7 +126,7 @@ def _map_controls(plan: SchedulePlan) -> None:
     with columns[2]:
         if schedule.planes > 1:
             name = "Batch" if schedule.tasks.heights is None else "Group"
-            st.number_input(name, 0, schedule.planes - 1, step=1, key=_BATCH)
+            inputs.number_input(name, 0, schedule.planes - 1, step=1, key=_BATCH)
     with columns[3]:
         _print_toggle()
     st.html(f'<p class="tv-note">{html.text(CONVENTION)}</p>')

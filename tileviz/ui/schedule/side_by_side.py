@@ -15,7 +15,7 @@ from tileviz.studies.schedule.recommend import (
     other_policies,
     rule_of_thumb,
 )
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.charts import chart_config
 from tileviz.ui.schedule import tables, timings
 from tileviz.ui.schedule.cached import plan_of
@@ -32,7 +32,7 @@ def section(plan: SchedulePlan, found: Recommendation | None) -> None:
     st.html(html.section("Side by side", "same tiles, same colours; early is dark, late is bright"))
     known = _candidates(plan)
     _defaults(plan, found, known)
-    chosen = st.multiselect(
+    chosen = inputs.multiselect(
         "Orders",
         list(known),
         key=_COMPARE,
