@@ -129,8 +129,9 @@ def test_importing_tileviz_is_cheap() -> None:
     assert done.stdout.strip() == "[]"
 
 
-# Streamlit's inputs forget what a script put into its session where two runs follow fast.
+# Streamlit's own inputs let a browser that is late undo what a script put into them.
 INPUTS = {
+    *("button", "form_submit_button"),
     *("checkbox", "date_input", "datetime_input", "feedback", "multiselect", "number_input"),
     *("pills", "radio", "segmented_control", "select_slider", "selectbox", "slider"),
     *("text_area", "text_input", "time_input", "toggle"),

@@ -12,6 +12,8 @@ from page_reading import page_address, page_words, put_address
 from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
+from tileviz.export.links import to_query
+from tileviz.studies.registry import presets
 from tileviz.ui import address, agreement, controls
 from tileviz.ui.permute.form import PermuteForm
 from tileviz.ui.permute.state import RULES
@@ -19,6 +21,7 @@ from tileviz.ui.state import Kept
 from tileviz.ui.state import PageState as AnyState
 
 Opened = Callable[..., AppTest]
+KERNEL = next(one.design for one in presets() if one.name == "kernel-vector-add")
 FIRST = {"v": "1", "src": "S[(8,16):(16,1)]", "dst": "S[(8,16):(1,8)]"}
 EDITED = {**FIRST, "dst": "S[(8,16):(16,1)]"}
 
@@ -201,6 +204,23 @@ def test_a_view_switched_right_after_an_edit_keeps_it(open_page: Opened) -> None
     assert not test.exception
     assert page_address(test) == EDITED
     assert test.text_input(key="permute.dst").value == EDITED["dst"]
+
+
+def test_run_pressed_before_the_page_was_drawn_again_keeps_the_edit(open_page: Opened) -> None:
+    test = open_page("pages/6_Kernel_lab.py", to_query(KERNEL))
+    late = test._tree.get_widget_states()
+    text = KERNEL.source.replace("float* ", "const float* ")
+    (area,) = [widget for widget in late.widgets if "-lab.source~" in widget.id]
+    area.string_value = text
+    test._run(late)
+    run = next(button for button in test.button if button.label == "Run")
+    # The browser still shows the preset's name, and the address, from before the edit.
+    put_address(test, to_query(KERNEL))
+    late.widgets.add(id=run.proto.id, trigger_value=True)
+    test._run(late)
+    assert not test.exception
+    assert test.session_state["lab.source"] == text
+    assert test.session_state["lab.preset"] == "custom"
 
 
 def test_back_opens_the_design_before(open_page: Opened, monkeypatch: pytest.MonkeyPatch) -> None:

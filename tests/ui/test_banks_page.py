@@ -101,10 +101,10 @@ def test_the_fix_is_said_in_every_notation(open_page: Opened) -> None:
     assert "per_element = 3, swizzle_len = 3, atom_len = 3" in words
     assert "Swizzle<3,3,3>" in words
     assert "bit 4 ^= bit 7" in words
-    how = next(group for group in test.button_group if group.key == "banks.how")
+    how = test.button_group(key="banks.how")
     how.set_value("Bit matrix").run()
     assert page_html(test).count('class="bit one"') == 8
-    how = next(group for group in test.button_group if group.key == "banks.how")
+    how = test.button_group(key="banks.how")
     how.set_value("CUDA").run()
     assert any("element_index(int row, int column)" in code.value for code in test.code)
 
@@ -133,7 +133,7 @@ def test_other_accesses_and_instructions_are_shown(open_page: Opened) -> None:
 def test_the_views_of_the_memory(open_page: Opened) -> None:
     test = open_page(PAGE)
     for view, rows in (("wavefronts", 32), ("lanes", 1), ("banks", 1)):
-        switch = next(group for group in test.button_group if group.key == "banks.view")
+        switch = test.button_group(key="banks.view")
         switch.set_value(view).run()
         assert not test.exception
         before, after = page_charts(test)[1:]

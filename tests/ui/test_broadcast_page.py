@@ -38,7 +38,7 @@ Opened = Callable[..., AppTest]
 
 
 def _press(test: AppTest, key: str, value: str) -> None:
-    next(group for group in test.button_group if group.key == key).set_value(value).run()
+    test.button_group(key=key).set_value(value).run()
     assert not test.exception
 
 

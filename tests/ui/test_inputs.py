@@ -1,4 +1,4 @@
-"""Every input is sent with the value that the session holds, as its default too."""
+"""Inputs start with what the session holds, and late reports of a browser undo nothing."""
 
 from __future__ import annotations
 
@@ -101,6 +101,10 @@ def _default(proto: Any) -> Any:
     return found if isinstance(found, (str, bool, int, float)) else list(found)
 
 
+def _ids(test: AppTest) -> dict[str, str]:
+    return {name: element.proto.id for name, element in _elements(test).items()}
+
+
 @pytest.mark.parametrize("again", [False, True], ids=["first run", "second run"])
 def test_the_default_is_the_value_that_the_session_holds(again: bool) -> None:
     test = AppTest.from_function(_page).run()
@@ -117,18 +121,17 @@ def test_the_default_is_the_value_that_the_session_holds(again: bool) -> None:
 
 def test_an_edit_is_the_default_of_the_next_run() -> None:
     test = AppTest.from_function(_page).run()
+    before = _ids(test)
     test.text_input(key="line").set_value("typed")
     test.selectbox(key="choice").set_value("c")
     test.number_input(key="number").set_value(2)
     test.toggle(key="toggle").set_value(False)
     test.run()
     found = _elements(test)
-    assert [_default(found[name].proto) for name in ("line", "choice", "number", "toggle")] == [
-        "typed",
-        2,
-        2.0,
-        False,
-    ]
+    names = ("line", "choice", "number", "toggle")
+    assert [_default(found[name].proto) for name in names] == ["typed", 2, 2.0, False]
+    assert [test.session_state[name] for name in names] == ["typed", "c", 2, False]
+    assert _ids(test) == before  # nobody loses the focus
 
 
 def test_without_a_value_there_is_a_plain_default() -> None:
@@ -148,3 +151,111 @@ def test_without_a_value_there_is_a_plain_default() -> None:
         "toggle": False,
         "day": None,
     }
+
+
+# -- a script changes a value ----------------------------------------------------------------------
+
+
+def _linked() -> None:
+    import streamlit as st
+
+    from tileviz.ui import inputs
+
+    def loaded() -> None:
+        st.session_state["text"] = {"a": "alpha", "b": "beta"}.get(st.session_state["preset"], "")
+        st.session_state["loads"] = st.session_state.get("loads", 0) + 1
+
+    def read() -> None:
+        st.session_state["read"] = st.session_state["text"]
+
+    inputs.sync()
+    st.session_state.setdefault("text", "alpha")
+    shown = {"alpha": "a", "beta": "b"}.get(st.session_state["text"], "own")
+    st.session_state["preset"] = shown
+    inputs.selectbox("preset", ["a", "b", "own"], key="preset", on_change=loaded)
+    inputs.text_input("text", key="text")
+    inputs.button("read", key="read_it", on_click=read)
+
+
+def _reported(test: AppTest) -> Any:
+    """Return what the browser reports of the inputs as now drawn."""
+    return test._tree.get_widget_states()
+
+
+def _run_late(test: AppTest, reported: Any, **values: str) -> None:
+    """Run with what a browser reports that has not seen the last runs.
+
+    Args:
+        test: The page.
+        reported: What it saw.
+        values: What was typed since, by label.
+    """
+    for widget in reported.widgets:
+        for label, value in values.items():
+            if f"-{label}~" in widget.id:
+                widget.string_value = value
+    test._run(reported)
+    assert not test.exception
+
+
+def test_a_late_report_does_not_choose_the_preset_before() -> None:
+    test = AppTest.from_function(_linked).run()
+    late = _reported(test)
+    _run_late(test, late, text="gamma")
+    assert test.selectbox(key="preset").value == "own"
+    # The browser does not know yet that the script chose another: nothing is loaded again.
+    _run_late(test, late)
+    assert (test.text_input(key="text").value, test.session_state["text"]) == ("gamma", "gamma")
+    assert "loads" not in test.session_state
+
+
+def test_a_late_report_does_not_undo_a_preset() -> None:
+    test = AppTest.from_function(_linked).run()
+    late = _reported(test)
+    _run_late(test, late, preset="b")
+    assert test.text_input(key="text").value == "beta"
+    _run_late(test, late)
+    assert (test.text_input(key="text").value, test.selectbox(key="preset").value) == ("beta", "b")
+    assert test.session_state["loads"] == 1
+
+
+def test_a_chosen_input_stays_the_widget_it_is() -> None:
+    test = AppTest.from_function(_linked).run()
+    before = test.selectbox(key="preset").proto.id
+    test.selectbox(key="preset").set_value("b").run()
+    assert test.selectbox(key="preset").proto.id == before
+    test.text_input(key="text").set_value("other").run()
+    assert test.selectbox(key="preset").proto.id != before
+
+
+def test_a_button_reads_what_was_typed_right_before_it() -> None:
+    test = AppTest.from_function(_linked).run()
+    test.text_input(key="text").set_value("typed")
+    test.button(key="read_it").click()
+    test.run()
+    assert test.session_state["read"] == "typed"
+
+
+def _form() -> None:
+    import streamlit as st
+
+    from tileviz.ui import inputs
+
+    def saved() -> None:
+        st.session_state["saved"] = (st.session_state["name"], st.session_state["run"])
+
+    inputs.sync()
+    with st.form("form"):
+        inputs.text_input("name", key="name", value="before", in_form=True)
+        inputs.toggle("run", key="run", in_form=True)
+        inputs.submit_button("Save", on_click=saved)
+
+
+def test_a_form_hands_over_what_it_holds_once_it_is_sent() -> None:
+    test = AppTest.from_function(_form).run()
+    test.text_input(key="name").set_value("after")
+    test.toggle(key="run").set_value(True)
+    test.button[0].click().run()
+    assert not test.exception
+    assert test.session_state["saved"] == ("after", True)
+    assert test.text_input(key="name").value == "after"

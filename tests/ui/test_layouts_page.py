@@ -195,7 +195,7 @@ def test_a_collision_names_both_coordinates_and_is_outlined(open_page: Opened) -
 def test_the_switch_colours_rows_and_the_greys_print(open_page: Opened) -> None:
     test = open_page(PAGE, PADDED)
     assert "Banks" in page_words(test)
-    next(group for group in test.button_group if group.key == "layouts.by").set_value("row").run()
+    test.button_group(key="layouts.by").set_value("row").run()
     assert "Logical row, mod 8" in page_words(test)
     test.toggle(key="layouts.grey").set_value(True).run()
     assert not test.exception

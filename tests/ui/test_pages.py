@@ -158,7 +158,7 @@ def test_hostile_links_are_reported(open_page: Opened, query: dict[str, str]) ->
 
 def test_the_switch_shows_another_schedule_and_its_cuda(open_page: Opened) -> None:
     test = open_page(PERMUTE)
-    switch = next(group for group in test.button_group if group.key == "permute.k")
+    switch = test.button_group(key="permute.k")
     switch.set_value(0).run()
     assert not test.exception
     assert "16 wavefronts, ideal 4, excess 12" in page_words(test)
@@ -168,9 +168,9 @@ def test_the_switch_shows_another_schedule_and_its_cuda(open_page: Opened) -> No
 
 def test_a_new_design_starts_with_its_own_schedule(open_page: Opened) -> None:
     test = open_page(PERMUTE)
-    next(group for group in test.button_group if group.key == "permute.k").set_value(0).run()
+    test.button_group(key="permute.k").set_value(0).run()
     test.selectbox(key="permute.preset").set_value("permute-declined").run()
-    switch = next(group for group in test.button_group if group.key == "permute.k")
+    switch = test.button_group(key="permute.k")
     assert switch.value == "ours"
 
 

@@ -33,7 +33,7 @@ Opened = Callable[..., AppTest]
 
 
 def _group(test: AppTest, key: str) -> Any:
-    return next(group for group in test.button_group if group.key == key)
+    return test.button_group(key=key)
 
 
 def _button(test: AppTest, label: str) -> Any:

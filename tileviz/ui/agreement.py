@@ -82,8 +82,7 @@ def settle(
     before, fresh = recall(key)
     query = st.query_params.to_dict()
     current = rules.opened(before, query) if before is None or fresh else before
-    # A new link refills the controls. Otherwise only those that lost their value while another
-    # page was shown get it back.
+    # A new link refills the controls; otherwise only those are filled that have no value yet.
     editors.fill(current.form, force=before is None or current.form != before.form)
     editors.design_row()
     further()

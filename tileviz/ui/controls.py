@@ -76,7 +76,7 @@ class Controls(Generic[F]):
         st.session_state[self.key("preset")] = preset.name if preset else CUSTOM
 
     def collect(self, form: F) -> F:
-        """Return what the controls hold; a field that lost its control keeps its value."""
+        """Return what the controls hold; a field without a value there keeps the form's."""
         values = {field: st.session_state.get(self.key(field)) for field in self.fields}
         kept = {
             field: getattr(form, field) if value is None else value

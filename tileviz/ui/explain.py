@@ -67,7 +67,7 @@ def switch(page: str, label: str = "Explain a number") -> bool:
     """
     key = f"{page}.explain.open"
     opened = bool(st.session_state.get(key))
-    st.button(
+    inputs.button(
         "Close" if opened else label,
         icon=":material/close:" if opened else ":material/calculate:",
         type="tertiary",

@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from tileviz.figures.tokens import LIGHT, THEMES, Theme, css_variables
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.address import visit
 
 
@@ -144,6 +144,7 @@ _FAVICON = (
 def begin(title: str) -> None:
     """Set the page up and draw its sidebar; call it first."""
     visit(title)
+    inputs.sync()
     st.set_page_config(
         page_title=title if title == "tileviz" else f"{title} · tileviz",
         page_icon=_FAVICON,

@@ -186,20 +186,21 @@ def run_controls(what: Runnable) -> On:
     status = runners[on or ordered[0]]
     if not status.available:
         st.html(f'<p class="tv-note">{html.text(_unavailable(status))}</p>')
-    if waiting:
-        place.button(
-            "Cancel", icon=":material/stop:", width="stretch", on_click=_cancel, args=(memory,)
-        )
-    else:
-        place.button(
-            "Run",
-            type="primary",
-            icon=":material/play_arrow:",
-            width="stretch",
-            disabled=not (status.available and what.ready),
-            on_click=_ask,
-            args=(memory,),
-        )
+    with place:
+        if waiting:
+            inputs.button(
+                "Cancel", icon=":material/stop:", width="stretch", on_click=_cancel, args=(memory,)
+            )
+        else:
+            inputs.button(
+                "Run",
+                type="primary",
+                icon=":material/play_arrow:",
+                width="stretch",
+                disabled=not (status.available and what.ready),
+                on_click=_ask,
+                args=(memory,),
+            )
     return "gpu" if on == "gpu" else "emulator"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from tileviz.ui import frame
+from tileviz.ui import frame, inputs
 from tileviz.words import counted
 
 KEY = "compare.sent"
@@ -43,7 +43,7 @@ def offer(key: str, document: Mapping[str, Any]) -> None:
         return
     sent = documents()
     with st.container(horizontal=True, gap="small", vertical_alignment="center", width="content"):
-        st.button(
+        inputs.button(
             "Send to compare",
             key=key,
             icon=":material/compare_arrows:",

@@ -183,17 +183,26 @@ def _report(page: str, design: Design) -> None:
             st.session_state.setdefault(f"{page}.export.{field}", getattr(wanted, field))
     # A form: what is typed there must not be lost to a click that comes before its rerun.
     with st.form(f"{page}.export.report", border=False):
-        title = inputs.text_input("Title", key=f"{page}.export.title", max_chars=MAX_TITLE)
-        note = inputs.text_area("Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68)
+        title = inputs.text_input(
+            "Title", key=f"{page}.export.title", max_chars=MAX_TITLE, in_form=True
+        )
+        note = inputs.text_area(
+            "Note", key=f"{page}.export.note", max_chars=MAX_NOTE, height=68, in_form=True
+        )
         row = st.container(horizontal=True, gap="small", vertical_alignment="center")
         with row:
             run = inputs.toggle(
                 "Run it in the emulator first",
                 key=f"{page}.export.run",
+                in_form=True,
                 disabled=not can_run,
                 help="The report then shows what was measured beside what was predicted.",
             )
-        if row.form_submit_button("Make report", icon=":material/description:", width="stretch"):
+        with row:
+            asked = inputs.submit_button(
+                "Make report", icon=":material/description:", width="stretch"
+            )
+        if asked:
             wanted = _Asked(design, title, note, run and can_run)
             st.session_state[f"{page}.export.asked"] = wanted
     if wanted is None:

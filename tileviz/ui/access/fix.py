@@ -78,7 +78,7 @@ def _controls(
             width="stretch",
         )
         same = _is_given(design, chosen)
-        st.button(
+        inputs.button(
             "In use" if same else "Use this layout",
             icon=":material/check:" if same else ":material/build:",
             key="banks.apply",

@@ -100,9 +100,9 @@ def _scene(plan: AccessPlan) -> _Scene:
     every = sweeps_of(design)
     state = st.session_state
     if state.get(_SHOWN_OF) != design or state.get(_ACCESS) not in range(len(every)):
-        state[_SHOWN_OF] = design
         state[_ACCESS] = 0
         state[_NUMBER] = every[0].start
+        state[_SHOWN_OF] = design
     access = int(state[_ACCESS])
     state[_NUMBER] = min(int(state.get(_NUMBER) or 0), every[access].count - 1)
     number = int(state[_NUMBER])
@@ -279,7 +279,6 @@ def _default_cell(scene: _Scene) -> None:
     subject = (scene.design, scene.access, scene.number)
     if scene.part is None or st.session_state.get(_CELL_OF) == subject:
         return
-    st.session_state[_CELL_OF] = subject
     active = np.flatnonzero(scene.shown.active)
     lane = (
         _EXAMPLE_LANE if scene.shown.active[_EXAMPLE_LANE] else int(active[0]) if active.size else 0
@@ -289,6 +288,7 @@ def _default_cell(scene: _Scene) -> None:
     flat = int(np.ravel_multi_index(tuple(point), extents)) if len(extents) else 0
     row, column = divmod(flat, scene.part.shape[1])
     st.session_state[_ROW], st.session_state[_COLUMN] = row, column
+    st.session_state[_CELL_OF] = subject
 
 
 def _pick(part: Window) -> None:

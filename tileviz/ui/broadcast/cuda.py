@@ -53,11 +53,9 @@ def _switches(plan: BroadcastPlan) -> tuple[Version, Version | None]:
     """Draw the choice of version, and of what stands beside it."""
     # Where the tactic declines, its kernel is the general one: ours is beside that then.
     if st.session_state.get(_OF) != plan.design:
-        st.session_state[_OF] = plan.design
         st.session_state[_VERSION] = "ours"
         st.session_state.setdefault(_BESIDE, "cinn" if plan.cinn.applies else "before")
-    st.session_state.setdefault(_VERSION, "ours")
-    st.session_state.setdefault(_BESIDE, "before")
+        st.session_state[_OF] = plan.design
     with st.container(horizontal=True, gap="medium"):
         picked: Version | None = inputs.segmented_control(
             "Version",

@@ -20,7 +20,7 @@ from tileviz.studies.broadcast.design import BroadcastDesign
 from tileviz.studies.broadcast.measured import Measured
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.registry import assets
-from tileviz.ui import html, machine
+from tileviz.ui import html, inputs, machine
 from tileviz.ui.broadcast.bandwidth import bandwidth
 
 # Threads only wait: the GPU has one queue, and each of them its place in it.
@@ -153,9 +153,11 @@ def _missing(gpu: RunnerStatus | None) -> str:
 
 def _button(memory: Memory, design: BroadcastDesign) -> None:
     if memory.job is not None:
-        st.button("Cancel", icon=":material/stop:", key="broadcast.stop", on_click=memory.cancel)
+        inputs.button(
+            "Cancel", icon=":material/stop:", key="broadcast.stop", on_click=memory.cancel
+        )
         return
-    st.button(
+    inputs.button(
         "Measure on this GPU",
         icon=":material/speed:",
         key="broadcast.measure",

@@ -95,11 +95,9 @@ def pictures(plan: BroadcastPlan) -> None:
 def _place(design: BroadcastDesign, sizes: dict[Version, tuple[int, int]]) -> tuple[int, int, int]:
     """Draw the choice of operand, block and warp; a new design starts at the first."""
     if st.session_state.get(_PLACE_OF) != design:
-        st.session_state[_PLACE_OF] = design
         st.session_state[_OPERAND] = _first_operand(design)
         st.session_state[_BLOCK] = st.session_state[_WARP] = 0
-    for name in (_OPERAND, _BLOCK, _WARP):
-        st.session_state[name] = st.session_state.get(name, 0)
+        st.session_state[_PLACE_OF] = design
     most = max(size[0] for size in sizes.values()) - 1
     last = -(-max(size[1] for size in sizes.values()) // figure.LANES) - 1
     with st.container(key="block_controls"):

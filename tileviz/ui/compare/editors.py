@@ -38,7 +38,7 @@ def fill(form: CompareForm, *, force: bool) -> None:
 
 
 def collect(form: CompareForm) -> CompareForm:
-    """Return what the controls hold; a field that lost its control keeps its value."""
+    """Return what the controls hold; a field without a value there keeps the form's."""
     values: dict[str, str] = {}
     for field in FIELDS:
         held = st.session_state.get(key(field))
@@ -53,7 +53,7 @@ def design_row() -> None:
     for side, part in zip(SIDES, (columns[:3], columns[4:]), strict=True):
         _side(side, *part)
     with columns[3]:
-        st.button(
+        inputs.button(
             "Swap",
             key="compare.swap",
             on_click=_swap,
@@ -193,7 +193,7 @@ def _sent_row() -> None:
     texts = [side_text(design) for design in designs]
     for side, column in zip(SIDES, columns[1:3], strict=True):
         with column:
-            st.button(
+            inputs.button(
                 f"To {side}",
                 key=key(f"sent_to_{side}"),
                 on_click=_take_sent,
@@ -201,7 +201,7 @@ def _sent_row() -> None:
                 width="stretch",
             )
     with columns[3]:
-        st.button("Clear list", key=key("clear_sent"), on_click=sent.clear, width="stretch")
+        inputs.button("Clear list", key=key("clear_sent"), on_click=sent.clear, width="stretch")
 
 
 def _sent_label(at: int, designs: list[Design]) -> str:

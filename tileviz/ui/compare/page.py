@@ -70,17 +70,16 @@ def _take_arrivals() -> None:
     """Put designs that were sent since the last visit into sides that are empty."""
     documents = sent.documents()
     known = st.session_state.get(_SEEN, [])
-    st.session_state[_SEEN] = documents
     fresh = [document for document in documents if document not in known]
-    if not fresh or st.query_params:
-        return
-    kept: CompareState | None
-    kept, _ = recall(_STATE)
-    before = kept or CompareState(link={})
-    form = arrived(before.form, fresh)
-    if form != before.form:
-        remember(_STATE, RULES.edited(before, form))
-        editors.fill(form, force=True)
+    if fresh and not st.query_params:
+        kept: CompareState | None
+        kept, _ = recall(_STATE)
+        before = kept or CompareState(link={})
+        form = arrived(before.form, fresh)
+        if form != before.form:
+            editors.fill(form, force=True)
+            remember(_STATE, RULES.edited(before, form))
+    st.session_state[_SEEN] = documents
 
 
 @lru_cache(maxsize=1)

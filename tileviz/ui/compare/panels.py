@@ -47,7 +47,7 @@ def empty() -> None:
     columns = st.columns(3, gap="small")
     for number, (column, start) in enumerate(zip(columns, starts(), strict=True)):
         with column, st.container(border=True, height="stretch"):
-            st.button(
+            inputs.button(
                 start.title,
                 key=f"compare.start.{number}",
                 icon=":material/compare_arrows:",

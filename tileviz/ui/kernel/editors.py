@@ -59,7 +59,7 @@ def fill(form: LabForm, *, force: bool) -> None:
 
 
 def collect(form: LabForm) -> LabForm:
-    """Return what the controls hold; a field that lost its control keeps its value."""
+    """Return what the controls hold; a field without a value there keeps the form's."""
     state = st.session_state
     texts = {field: state.get(key(field)) for field in _TEXTS}
     kept = {name: getattr(form, name) if text is None else text for name, text in texts.items()}
@@ -132,7 +132,7 @@ def _missing_entry() -> None:
         st.html(f'<p class="tv-note" role="status">{html.text(said)}</p>', width="content")
         for kernel in _kernels()[:_MAX_OFFERED]:
             name = html.literal(kernel.name)
-            st.button(
+            inputs.button(
                 f"Fill from the signature of {name}",
                 icon=":material/auto_fix_high:",
                 key=f"lab.fill.{kernel.name}",
@@ -178,7 +178,7 @@ def parameters() -> None:
         for place in range(count):
             _parameter(place)
     with st.container(horizontal=True, gap="small"):
-        st.button(
+        inputs.button(
             "Add parameter",
             icon=":material/add:",
             key="lab.add",
@@ -186,7 +186,7 @@ def parameters() -> None:
             disabled=count >= MAX_PARAMETERS,
         )
         declared = _declared()
-        st.button(
+        inputs.button(
             "Fill from the signature",
             icon=":material/auto_fix_high:",
             key="lab.fill",
@@ -232,7 +232,7 @@ def _parameter(place: int) -> None:
             f"Role {number}", ROLES, key=_part(place, "role"), label_visibility="collapsed"
         )
     with columns[4]:
-        st.button(
+        inputs.button(
             "",
             icon=":material/arrow_upward:",
             key=f"lab.up{place}",
@@ -243,7 +243,7 @@ def _parameter(place: int) -> None:
             type="tertiary",
         )
     with columns[5]:
-        st.button(
+        inputs.button(
             "",
             icon=":material/close:",
             key=f"lab.remove{place}",

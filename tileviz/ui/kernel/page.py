@@ -27,7 +27,7 @@ from tileviz.ui.take_away import take_away
 
 Mode = Literal["edit", "lines"]
 
-_STATE, _MODE, _SEEN, _KEPT = "lab", "lab.mode", "lab.seen", "lab.kept_mode"
+_STATE, _MODE, _SEEN = "lab", "lab.mode", "lab.seen"
 _LAB = "lab"
 _RUN_WIDTH = 150
 _MODES: dict[Mode, str] = {"edit": "Edit", "lines": "Line by line"}
@@ -123,10 +123,10 @@ def _mode(design: KernelDesign, found: Outcome) -> tuple[Mode, bool]:
     """
     state = st.session_state
     if found.view is not None and state.get(_SEEN) is not found.view:
-        state[_SEEN] = found.view
         state[_MODE] = "lines"
+        state[_SEEN] = found.view
     elif state.get(_MODE) not in _MODES:
-        state[_MODE] = state.get(_KEPT, "edit")
+        state[_MODE] = "edit"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         inputs.segmented_control(
             "View",
@@ -138,7 +138,4 @@ def _mode(design: KernelDesign, found: Outcome) -> tuple[Mode, bool]:
         )
         st.html(f'<p class="tv-note">{html.text(panels.sharing(design))}</p>', width="stretch")
         unfold = explain_number.switch(_LAB)
-    # The choice outlives a visit to another page.
-    mode: Mode = "lines" if state[_MODE] == "lines" else "edit"
-    state[_KEPT] = mode
-    return mode, unfold
+    return "lines" if state[_MODE] == "lines" else "edit", unfold

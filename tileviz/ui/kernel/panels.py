@@ -319,7 +319,9 @@ def results(design: KernelDesign, view: LabView) -> None:
 def _counted(design: KernelDesign, view: LabView) -> None:
     """Draw the counts once they are asked for: they take another compile."""
     asked = st.session_state.get("lab.counted") is view
-    if not asked and not st.button("Count instructions", key="lab.count", icon=":material/tag:"):
+    if not asked and not inputs.button(
+        "Count instructions", key="lab.count", icon=":material/tag:"
+    ):
         note = "Compiles to machine code too, and sets both beside each other, line by line."
         st.html(f'<p class="tv-note">{html.text(note)}</p>')
         return

@@ -7,7 +7,7 @@ import streamlit as st
 from tileviz.errors import DesignError
 from tileviz.lessons import Edit, Figure, Lesson, Prose, Question, Shelf, shelf
 from tileviz.lessons.model import Bits, Part
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.address import recall, remember, replace_state
 from tileviz.ui.lessons import parts, tables
 from tileviz.ui.lessons.progress import Progress
@@ -71,7 +71,7 @@ def _list(found: Shelf, progress: Progress) -> None:
         done = ":material/check_circle:" if right == asked else ":material/radio_button_unchecked:"
         if 0 < right < asked:
             done = ":material/contrast:"
-        st.button(
+        inputs.button(
             f"{number}\\. {html.literal(lesson.title)}",
             key=f"lessons.open.{lesson.name}",
             icon=done,
@@ -118,7 +118,7 @@ def _turn(found: Shelf, lesson: Lesson) -> None:
         for step, word, icon in ((-1, "Previous", "arrow_back"), (1, "Next", "arrow_forward")):
             other = found.lessons[at + step] if 0 <= at + step < len(names) else None
             title = f"{word}: {html.literal(other.title)}" if other is not None else word
-            st.button(
+            inputs.button(
                 title,
                 key=f"lessons.{word.lower()}",
                 icon=f":material/{icon}:",

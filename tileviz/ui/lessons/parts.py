@@ -109,7 +109,7 @@ def edit(lesson: Lesson, part: Edit, key: str) -> None:
     full_page(made, key)
 
 
-def typed_field(label: str, template: str, start: str, key: str) -> str:
+def typed_field(label: str, template: str, start: str, key: str, *, in_form: bool = False) -> str:
     """Draw a field for a design's text, what stands around it above; return what is typed."""
     before, _, after = template.partition("{}")
     if "\n" in template:
@@ -117,12 +117,7 @@ def typed_field(label: str, template: str, start: str, key: str) -> str:
     said = html.literal(label)
     if (before or after) and "\n" not in template and "`" not in template:
         said += f": the ? in `{before}?{after}`"
-    kept = f"{key}.kept"
-    # The control loses its text while another lesson is read.
-    st.session_state.setdefault(key, st.session_state.get(kept, start))
-    typed = inputs.text_input(said, key=key, max_chars=400)
-    st.session_state[kept] = typed
-    return typed
+    return inputs.text_input(said, key=key, value=start, max_chars=400, in_form=in_form)
 
 
 def full_page(design: Design, key: str, name: str = "") -> None:

@@ -35,8 +35,8 @@ def question(lesson: Lesson, part: Question, key: str, before: Progress) -> Prog
     st.markdown(filled(part.ask.ask, lesson.names))
     attempt = before.attempt(lesson, part.number)
     with st.form(key, border=False):
-        given = _field(part, f"{key}.given", "" if attempt is None else attempt.given)
-        sent = st.form_submit_button("Check", icon=":material/check:", key=f"{key}.check")
+        given = _field(part, f"{key}.given")
+        sent = inputs.submit_button("Check", icon=":material/check:", key=f"{key}.check")
     if sent:
         try:
             with st.spinner("The engine works it out"):
@@ -61,11 +61,11 @@ def _marked_again(lesson: Lesson, part: Question, given: str) -> Marked | None:
         return None
 
 
-def _field(part: Question, key: str, last: str) -> str:
-    """Draw where the answer goes, the last one in it; return it as text, "" for none."""
+def _field(part: Question, key: str) -> str:
+    """Draw where the answer goes; return it as text, "" for none."""
     ask = part.ask
     if isinstance(ask, TypedAsk):
-        return parts.typed_field(ask.label or ask.field, ask.template, ask.start, key)
+        return parts.typed_field(ask.label or ask.field, ask.template, ask.start, key, in_form=True)
     labels: tuple[str, ...] = ()
     if isinstance(ask, (ChoiceAsk, ClaimAsk)):
         labels = tuple(ask.choices)
@@ -73,22 +73,19 @@ def _field(part: Question, key: str, last: str) -> str:
         labels = tuple(map(number_text, ask.choices))
     name = f"Answer to question {part.number}"
     if labels:
-        if last in labels:
-            # The control lost it while another lesson was read.
-            st.session_state.setdefault(key, last)
         chosen = inputs.radio(
             name,
             labels,
             key=key,
+            in_form=True,
             format_func=html.literal,
             horizontal=sum(map(len, labels)) <= _SHORT,
             label_visibility="collapsed",
         )
         return chosen or ""
     unit = ask.unit if isinstance(ask, NumberAsk) else ""
-    st.session_state.setdefault(key, last)
     label = html.literal(f"{name}, in {unit}" if unit else name)
-    return inputs.text_input(label, key=key, max_chars=40)
+    return inputs.text_input(label, key=key, max_chars=40, in_form=True)
 
 
 def _verdict(marked: Marked, key: str) -> None:

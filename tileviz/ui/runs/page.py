@@ -10,7 +10,7 @@ from tileviz.runners.store import history_off
 from tileviz.runners.store_entry import Wanted
 from tileviz.runners.store_file import StoreUnavailable
 from tileviz.runners.store_listing import History, Listing
-from tileviz.ui import frame, html
+from tileviz.ui import frame, html, inputs
 from tileviz.ui.runs import editors, panels, tables
 from tileviz.ui.runs.state import PER_PAGE, Asked
 from tileviz.words import sized
@@ -49,7 +49,7 @@ def page() -> None:
     _verdict(history, found, asked)
     if not found.total:
         st.html(html.empty("No run matches.", "Search for less, or clear the search."))
-        st.button("Clear the search", icon=":material/close:", on_click=editors.clear)
+        inputs.button("Clear the search", icon=":material/close:", on_click=editors.clear)
         return
     panels.run_list(history, found, asked)
     panels.one_run(history, asked)

@@ -75,7 +75,7 @@ def _row(run: KeptRun, asked: Asked) -> None:
             label_visibility="collapsed",
             disabled=run.id is None,
         )
-        st.button(
+        inputs.button(
             tables.when(run),
             key=f"runs.open.{run.key}",
             type="tertiary",
@@ -104,7 +104,7 @@ def _pages(found: Listing, asked: Asked) -> None:
         ("Newer", ":material/chevron_left:", asked.page - 1, asked.page <= 1),
         ("Older", ":material/chevron_right:", asked.page + 1, last >= found.total),
     ):
-        st.button(
+        inputs.button(
             label,
             icon=icon,
             icon_position="left" if label == "Newer" else "right",
@@ -120,7 +120,7 @@ def _delete(history: History, picked: Sequence[int], asked: Asked) -> None:
     many = f"{len(picked)} run{'s' * (len(picked) != 1)}"
     with st.popover(f"Delete {many}", icon=":material/delete:", type="tertiary"):
         st.html(f'<p class="tv-body">This cannot be undone: {many} will be gone for good.</p>')
-        st.button(
+        inputs.button(
             f"Delete {many} for good",
             type="primary",
             key="runs.delete",
@@ -268,11 +268,18 @@ def _code(text: str, language: str) -> None:
 def _words(history: History, run: KeptRun, number: int) -> None:
     """Draw the name and note that a person gives a run."""
     with st.form(f"runs.words.{number}", border=False):
-        inputs.text_input("Name", key=f"runs.name.{number}", value=run.name, max_chars=MAX_NAME)
-        inputs.text_area(
-            "Note", key=f"runs.note.{number}", value=run.note, max_chars=MAX_NOTE, height=90
+        inputs.text_input(
+            "Name", key=f"runs.name.{number}", value=run.name, max_chars=MAX_NAME, in_form=True
         )
-        st.form_submit_button(
+        inputs.text_area(
+            "Note",
+            key=f"runs.note.{number}",
+            value=run.note,
+            max_chars=MAX_NOTE,
+            height=90,
+            in_form=True,
+        )
+        inputs.submit_button(
             "Save", icon=":material/save:", on_click=_saved, args=(history, number)
         )
 

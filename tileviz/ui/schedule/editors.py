@@ -19,7 +19,6 @@ _TEXTS = ("problem", "tile", "batch", "l2", "dtype", "policy")
 # As many of a policy's parameters stand in the row; the others are behind it.
 _IN_ROW = 2
 _KEPT = ("offset", "direction")
-_LAST = "schedule.last_own"
 _HINTS = {
     "order": "0,0; 0,1; ...",
     "log_tile": "automatic",
@@ -75,7 +74,6 @@ def collect(form: ScheduleForm) -> ScheduleForm:
         text = st.session_state.get(own_key(field.name))
         fallback = before.get(field.name, field.default)
         own.append((field.name, fallback if text is None else str(text)))
-    st.session_state.setdefault(_LAST, {}).update(own)
     return ScheduleForm(**values, own=tuple(own))
 
 
@@ -89,9 +87,8 @@ def _load_preset() -> None:
 def _new_policy() -> None:
     """Give a new policy's parameters their defaults; strips keep their width and direction."""
     for field in own_fields(st.session_state[key("policy")]):
-        # Controls that were not drawn have lost their text; the last one is remembered apart.
-        text = st.session_state.get(_LAST, {}).get(field.name) if field.name in _KEPT else None
-        st.session_state[own_key(field.name)] = field.default if text is None else text
+        if field.name not in _KEPT or own_key(field.name) not in st.session_state:
+            st.session_state[own_key(field.name)] = field.default
 
 
 def design_row() -> None:

@@ -68,12 +68,11 @@ def _map(plan: SchedulePlan) -> None:
     if not schedule.waves:
         st.html(html.empty("No tasks.", "This policy launches nothing on this grid."))
         return
-    # Controls lose their value while another page is shown.
-    if st.session_state.get(_OF) != design or _WAVE not in st.session_state:
-        st.session_state[_OF] = design
+    if st.session_state.get(_OF) != design:
         st.session_state[_WAVE] = order_map.first_wave(plan) + 1
         st.session_state[_TASK] = None
         st.session_state[_BATCH] = 0
+        st.session_state[_OF] = design
     theme = chart_theme()
     wave = min(max(int(st.session_state.get(_WAVE) or 1), 1), schedule.waves) - 1
     task: int | None = st.session_state.get(_TASK)
@@ -214,14 +213,14 @@ def _sweep_job(plan: SchedulePlan) -> None:
         st.html(
             html.empty("Not swept yet.", f"{len(plan.schedule):,} tasks times {settings} settings.")
         )
-        if st.button("Sweep", icon=":material/play_arrow:", key="schedule.sweep_start"):
+        if inputs.button("Sweep", icon=":material/play_arrow:", key="schedule.sweep_start"):
             sweeps.start(plan.design)
             st.rerun()
         return
     if sweeps.settle(job):
         st.rerun()
     st.progress(job.done / job.total, text=f"{job.done} of {job.total} settings")
-    if st.button("Cancel", icon=":material/stop:", key="schedule.sweep_stop"):
+    if inputs.button("Cancel", icon=":material/stop:", key="schedule.sweep_stop"):
         sweeps.cancel()
         st.rerun()
 

@@ -13,7 +13,7 @@ from tileviz.runners.store import keep
 from tileviz.studies.errors import NotRunnable
 from tileviz.studies.schedule.design import ScheduleDesign
 from tileviz.studies.schedule.kernel import kernel
-from tileviz.ui import html, machine
+from tileviz.ui import html, inputs, machine
 from tileviz.ui.schedule.cached import plan_of
 
 _POOL = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tileviz-timing")
@@ -94,7 +94,7 @@ def control(designs: list[ScheduleDesign]) -> None:
         st.fragment(_poll, run_every=_POLL_SECONDS)(known)
         return
     missing = any(design not in known.medians for design in designs)
-    if missing and st.button("Time these orders", icon=":material/timer:", key="schedule.time"):
+    if missing and inputs.button("Time these orders", icon=":material/timer:", key="schedule.time"):
         known.start(designs)
         st.rerun()
 
@@ -104,6 +104,6 @@ def _poll(known: Timings) -> None:
     if not known.waiting:
         st.rerun()
     st.html(html.empty("Timing.", f"{len(known.waiting)} orders to go."))
-    if st.button("Cancel", icon=":material/stop:", key="schedule.time_stop"):
+    if inputs.button("Cancel", icon=":material/stop:", key="schedule.time_stop"):
         known.cancel()
         st.rerun()
