@@ -1,5 +1,5 @@
 """Home: what this is, what this machine can do, and designs to start from."""
 
-from tileviz.ui.home import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.home")

@@ -1,5 +1,5 @@
 """Permute layout: one warp moves a tile from one layout to another."""
 
-from tileviz.ui.permute.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.permute.page")

@@ -1,5 +1,5 @@
 """Block schedule: the order in which output tiles are computed, and what it costs in L2."""
 
-from tileviz.ui.schedule.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.schedule.page")

@@ -1,5 +1,5 @@
 """Broadcast: one small tensor meets a large one; which thread loads what, and how often."""
 
-from tileviz.ui.broadcast.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.broadcast.page")

@@ -1,5 +1,5 @@
 """Banks and swizzles: any layout, any access: which lanes meet in which bank, and what helps."""
 
-from tileviz.ui.access.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.access.page")

@@ -1,5 +1,5 @@
 """Layouts: where every element lives, and what an operation makes of it."""
 
-from tileviz.ui.layouts.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.layouts.page")

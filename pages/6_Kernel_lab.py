@@ -1,5 +1,5 @@
 """Kernel lab: your own CUDA, run in the emulator, and what every line of it costs."""
 
-from tileviz.ui.kernel.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.kernel.page")

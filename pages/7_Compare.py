@@ -1,5 +1,5 @@
 """Compare: two designs of one study, side by side."""
 
-from tileviz.ui.compare.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.compare.page")

@@ -1,5 +1,5 @@
 """Runs: what was run in this installation, and the recorded GPU runs."""
 
-from tileviz.ui.runs.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.runs.page")

@@ -1,5 +1,5 @@
 """Lessons: predict, see, and be told why; the engine checks every answer."""
 
-from tileviz.ui.lessons.page import page
+from tileviz.ui.loading import draw
 
-page()
+draw("tileviz.ui.lessons.page")

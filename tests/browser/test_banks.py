@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import Browser, Page, expect
 
 from tileviz.export.links import page_url
@@ -89,8 +89,8 @@ def test_the_fix_an_edit_a_fault_and_a_reload(
     page.get_by_role("button", name="Use this layout").click()
     expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1, conflict-free.")
     settled(page)
-    assert query_of(page)["layout"] == "Swizzle(0,5,5) o S[(32,32):(32,1)]"
-    field = page.get_by_label("Layout", exact=True)
+    expect_query(page, layout="Swizzle(0,5,5) o S[(32,32):(32,1)]")
+    field = field_of(page, "Layout")
     expect(field).to_have_value("S[(32, 32):(32, 1)]")
     picture(page, "banks_fixed_light")
     field.fill("S[(32, 32):(32, 1]")

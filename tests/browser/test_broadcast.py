@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import Page, expect
 
 from tileviz.export.links import page_url
@@ -63,8 +63,8 @@ def test_an_edit_a_fault_and_a_reload(
     expect(verdict_of(page)).to_contain_text("CINN's tactic declines")
     expect(page.locator(".tv-path .decides")).to_contain_text("255 = 32 * 7 + 31")
     picture(page, "broadcast_reject_dark")
-    field = page.get_by_label("Output shape", exact=True)
-    operands = page.get_by_label("Operands, “;” between", exact=True)
+    field = field_of(page, "Output shape")
+    operands = field_of(page, "Operands, “;” between")
     operands.fill("1, 1, 1, 256")
     operands.press("Enter")
     box = page.locator(".tv-input-error")
@@ -79,7 +79,7 @@ def test_an_edit_a_fault_and_a_reload(
     expect(verdict_of(page)).to_contain_text("CINN's tactic applies (nhwc_equal)")
     expect(box).to_have_count(0)
     settled(page)
-    assert query_of(page)["out"] == "64,32,32,256"
+    expect_query(page, out="64,32,32,256")
     page.reload()
     settled(page)
     expect(field).to_have_value("64, 32, 32, 256")

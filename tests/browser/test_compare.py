@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import Page, expect
 
 from tileviz.comparing.pairs import Pair, read_pair, read_side
@@ -75,7 +75,7 @@ def test_a_link_opens_cold_and_shows_what_differs(
     expect(page.get_by_role("table", name="Equal inputs")).to_be_visible()
     settled(page)
     _nothing_is_cut(page)
-    assert query_of(page) == start.pair.query()
+    expect_query(page, **start.pair.query())
     picture(page, f"compare_{number}_{theme}")
 
 
@@ -85,7 +85,7 @@ def test_designs_are_sent_from_two_pages_and_changed_over(
     page = open_page(_link("banks-transpose-32x32"))
     for step in ("32x32", "33"):
         if step == "33":
-            layout = page.get_by_label("Layout", exact=True)
+            layout = field_of(page, "Layout")
             layout.fill("S[(32, 32):(33, 1)]")
             layout.press("Enter")
             expect(verdict_of(page)).to_contain_text("1 wavefront, ideal 1")
@@ -99,7 +99,7 @@ def test_designs_are_sent_from_two_pages_and_changed_over(
             page.keyboard.press("Escape")
             expect(go).to_be_hidden()
     go.click()
-    expect(page.get_by_label("Left design")).to_have_value(_link("banks-transpose-32x32"))
+    expect(field_of(page, "Left design")).to_have_value(_link("banks-transpose-32x32"))
     expect(verdict_of(page)).to_contain_text("Right is better: 1 wavefront against 32")
     expect(page.get_by_label("Sent here (2)")).to_be_visible()
     settled(page)
@@ -107,7 +107,7 @@ def test_designs_are_sent_from_two_pages_and_changed_over(
     page.get_by_role("button", name="Swap").click()
     expect(verdict_of(page)).to_contain_text("Left is better: 1 wavefront against 32")
     settled(page)
-    assert query_of(page)["right"] == _link("banks-transpose-32x32")
+    expect_query(page, right=_link("banks-transpose-32x32"))
 
 
 def test_both_run_and_are_taken_away_and_opened_again(
@@ -144,7 +144,7 @@ def test_both_run_and_are_taken_away_and_opened_again(
     )
     expect(verdict_of(again)).to_contain_text("“33 columns” is better")
     settled(again)
-    assert query_of(again) == starts()[0].pair.query()
+    expect_query(again, **starts()[0].pair.query())
 
 
 def test_what_is_wrong_gets_one_line_and_nothing_is_lost(
@@ -155,7 +155,7 @@ def test_what_is_wrong_gets_one_line_and_nothing_is_lost(
     page = open_page(f"{pair.link()}&colour={quote(hostile)}", theme="dark")
     expect(page.locator(".tv-input-error")).to_contain_text("unknown key of a comparison")
     expect(page.locator(".tv-sides").first).to_contain_text(hostile)
-    left = page.get_by_label("Left design")
+    left = field_of(page, "Left design")
     left.fill("/Permute_layout?v=2&src=S[4:1]")
     left.press("Enter")
     box = page.locator(".tv-input-error")

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-from browser_reading import verdict_of
+from browser_reading import field_of, verdict_of
 from playwright.sync_api import Locator, Page, expect
 
 from tileviz.export.links import page_url
+from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.registry import preset
 
 OpenPage = Callable[..., Page]
@@ -34,6 +35,12 @@ def _link(name: str) -> str:
     found = preset(name)
     assert found is not None
     return page_url(found.design)
+
+
+def _source(name: str) -> str:
+    found = preset(name)
+    assert found is not None and isinstance(found.design, KernelDesign)
+    return found.design.source
 
 
 def _run(page: Page, settled: Settled) -> None:
@@ -61,11 +68,11 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
 ) -> None:
     page = open_page("/Kernel_lab")
     expect(page.locator(".lab-limits")).to_contain_text("64 KiB")
-    page.get_by_label("CUDA source", exact=True).fill(PASTED)
-    page.get_by_label("CUDA source", exact=True).press("Control+Enter")
+    field_of(page, "CUDA source").fill(PASTED)
+    field_of(page, "CUDA source").press("Control+Enter")
     settled(page)
     page.get_by_role("button", name="Fill from the signature of turn").click()
-    expect(page.get_by_label("Name 1", exact=True)).to_have_value("image")
+    expect(field_of(page, "Name 1")).to_have_value("image")
     settled(page)
     for label, text in (
         ("Block", "32,32"),
@@ -73,8 +80,8 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
         ("Shape or value 2", "64x64"),
         ("Shape or value 3", "64"),
     ):
-        page.get_by_label(label, exact=True).fill(text)
-        page.get_by_label(label, exact=True).press("Enter")
+        field_of(page, label).fill(text)
+        field_of(page, label).press("Enter")
         settled(page)
     _run(page, settled)
     said = "Line 6: 32 wavefronts where 1 is ideal: 32 lanes meet in one bank."
@@ -93,7 +100,7 @@ def test_a_pasted_transpose_is_shown_its_line_at_fault(
     query = {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
     assert query["source"] == PASTED and query["block"] == "32,32,1"
     again = open_page(urlsplit(page.url).path + "?" + urlsplit(page.url).query)
-    expect(again.get_by_label("CUDA source", exact=True)).to_have_value(PASTED)
+    expect(field_of(again, "CUDA source")).to_have_value(PASTED)
     expect(again.locator(".tv-input-error")).to_have_count(0)
 
 
@@ -131,8 +138,10 @@ def test_a_compile_error_stands_at_its_line(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(_link("kernel-transpose"), theme="dark")
-    source = page.get_by_label("CUDA source", exact=True)
-    broken = source.input_value().replace("__shared__ float tile", "__shared__ float <b>tile</b>")
+    source = field_of(page, "CUDA source")
+    whole = _source("kernel-transpose")
+    expect(source).to_have_value(whole)  # The browser paints the field before its text.
+    broken = whole.replace("__shared__ float tile", "__shared__ float <b>tile</b>")
     source.fill(broken)
     source.press("Control+Enter")
     settled(page)
@@ -144,7 +153,7 @@ def test_a_compile_error_stands_at_its_line(
     picture(page, "kernel_lab_compile_error_dark")
     # Nothing typed is lost.
     page.get_by_role("radio", name="Edit").click()
-    expect(page.get_by_label("CUDA source", exact=True)).to_have_value(broken)
+    expect(field_of(page, "CUDA source")).to_have_value(broken)
 
 
 def test_a_race_is_shown_where_it_is(
@@ -181,10 +190,10 @@ def test_files_are_opened_and_handed_out(
     field.set_input_files(large)
     expect(other.get_by_text("File must be 1.0MB or smaller.")).to_be_visible()
     field.set_input_files(design)
-    expect(other.get_by_label("Grid", exact=True)).to_have_value("4")
-    expect(other.get_by_label("Name 3", exact=True)).to_have_value("z")
+    expect(field_of(other, "Grid")).to_have_value("4")
+    expect(field_of(other, "Name 3")).to_have_value("z")
     text = tmp_path / "long.cu"
     text.write_text("x" * 70_000)
     field.set_input_files(text)
     expect(other.locator(".tv-input-error")).to_contain_text("at most 65,536 of CUDA are read")
-    expect(other.get_by_label("Name 3", exact=True)).to_have_value("z")
+    expect(field_of(other, "Name 3")).to_have_value("z")

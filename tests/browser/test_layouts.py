@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -56,12 +56,12 @@ def test_an_edit_a_fault_and_a_reload(
 ) -> None:
     page = open_page(PADDED)
     expect(verdict_of(page)).to_contain_text("Addresses 0 to 130, 3 of them idle.")
-    field = page.get_by_label("Layout", exact=True)
+    field = field_of(page, "Layout")
     field.fill("S[(4, 8):(4, 1)]")
     field.press("Enter")
     expect(verdict_of(page)).to_contain_text("(0, 4) and (1, 0) share the address 4")
     settled(page)
-    assert query_of(page)["layout"] == "S[(4,8):(4,1)]"
+    expect_query(page, layout="S[(4,8):(4,1)]")
     picture(page, "layouts_collision_light")
     field.fill("S[(4, 8):(4, 1]")
     field.press("Enter")
@@ -112,7 +112,7 @@ def test_keyboard_pointer_screen_reader_and_download(
     assert make_design(document) == make_design({"study": "layout", "layout": "S[(4,32):(33,1)]"})
 
     page.keyboard.press("Escape")
-    page.get_by_label("dtype").focus()
+    field_of(page, "dtype").focus()
     page.keyboard.press("Tab")
     assert "Explain a number" in page.evaluate("document.activeElement.innerText")
     page.keyboard.press("Tab")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from browser_reading import query_of
+from browser_reading import expect_query, field_of
 from playwright.sync_api import Locator, Page, expect
 
 OpenPage = Callable[..., Page]
@@ -34,7 +34,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page("/Lessons")
-    assert query_of(page) == {"lesson": "banks-and-words", "v": "1"}
+    expect_query(page, lesson="banks-and-words", v="1")
     expect(page.get_by_text("0 of 4 answered right")).to_be_visible()
     # Only the picture of the setting: what answers a question is not there yet.
     expect(page.get_by_test_id("stPlotlyChart")).to_have_count(1)
@@ -59,7 +59,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     _form(page, 1).get_by_role("button", name="Check").click()
     expect(_verdicts(page)).to_contain_text("Right: 2 wavefronts.")
     # The rest by keyboard alone.
-    page.get_by_label("Answer to question 2, in wavefronts").fill("1")
+    field_of(page, "Answer to question 2, in wavefronts").fill("1")
     page.keyboard.press("Enter")
     expect(_verdicts(page).nth(1)).to_contain_text("Right: 1 wavefront.")
     settled(page)
@@ -69,7 +69,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     page.keyboard.press("Enter")
     expect(_verdicts(page).nth(2)).to_contain_text("Every 32nd word has the highest")
     settled(page)
-    field = page.get_by_label("Stride, in words: the ? in `S[32:?]`")
+    field = field_of(page, "Stride, in words: the ? in `S[32:?]`")
     field.fill("6")
     field.press("Enter")
     expect(_verdicts(page).nth(3)).to_contain_text("a goal is missed: One wavefront.")
@@ -84,7 +84,7 @@ def test_lesson_1_with_a_wrong_and_then_right_answers(
     page.get_by_role("button", name="Next: Why 33 columns").click()
     expect(page.get_by_role("heading", name="Why 33 columns")).to_be_visible()
     settled(page)
-    assert query_of(page)["lesson"] == "why-33-columns"
+    expect_query(page, lesson="why-33-columns")
     page.go_back()
     expect(page.get_by_text("4 of 4 answered right")).to_be_visible()
 
@@ -95,7 +95,7 @@ def test_a_deep_link_its_full_page_and_a_field_to_play_with(
     page = open_page("/Lessons?lesson=xor-swizzle&v=1", theme="dark")
     expect(page.get_by_role("heading", name="The XOR swizzle, bit by bit")).to_be_visible()
     expect(page.locator(".tv-bits tbody tr").first.locator("td.taken")).to_have_count(5)
-    page.get_by_label("Answer to question 1").fill("8")
+    field_of(page, "Answer to question 1").fill("8")
     page.keyboard.press("Enter")
     expect(_verdicts(page)).to_contain_text("Not 8. The engine finds 6.")
     expect(page.get_by_text("XOR adds without carrying")).to_be_visible()
@@ -106,7 +106,7 @@ def test_a_deep_link_its_full_page_and_a_field_to_play_with(
     picture(page, "lessons_xor_dark")
     page.get_by_role("link", name="Open in Banks and swizzles").click()
     expect(_verdicts(page).first).to_contain_text("1 wavefront, ideal 1, conflict-free.")
-    assert query_of(page)["layout"].startswith("Sw<5,0,5> o ")
+    expect(page).to_have_url(re.compile(r"layout=Sw(%3C|<)5(%2C|,)0(%2C|,)5"))
 
 
 def test_an_unknown_lesson_is_one_line(open_page: OpenPage, picture: Picture) -> None:

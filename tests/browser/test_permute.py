@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz import api
@@ -52,16 +52,16 @@ def test_every_preset_opens_cold(
 def test_an_edit_is_drawn_and_the_address_follows(open_page: OpenPage, settled: Settled) -> None:
     page = open_page(DECLINED)
     expect(verdict_of(page)).to_contain_text("The reference declines")
-    field = page.get_by_label("Destination layout")
+    field = field_of(page, "Destination layout")
     field.fill("S[(8, 16):(16, 1)]")
     field.press("Enter")
     expect(verdict_of(page)).to_contain_text("Conflict-free")
     settled(page)
-    assert query_of(page)["dst"] == "S[(8,16):(16,1)]"
+    expect_query(page, dst="S[(8,16):(16,1)]")
     page.reload()
     settled(page)
     expect(verdict_of(page)).to_contain_text("Conflict-free")
-    expect(page.get_by_label("Destination layout")).to_have_value("S[(8, 16):(16, 1)]")
+    expect(field_of(page, "Destination layout")).to_have_value("S[(8, 16):(16, 1)]")
 
 
 def test_back_returns_to_the_design_before(open_page: OpenPage, settled: Settled) -> None:
@@ -82,7 +82,7 @@ def test_a_typing_error_has_its_caret_and_nothing_is_lost(
     open_page: OpenPage, settled: Settled, picture: Picture
 ) -> None:
     page = open_page(DECLINED)
-    field = page.get_by_label("Source layout")
+    field = field_of(page, "Source layout")
     field.fill("S[(8, 16):(16, 1]")
     field.press("Enter")
     box = page.locator(".tv-input-error")
@@ -124,7 +124,7 @@ def test_a_bad_link_is_reported_and_the_rest_is_used(open_page: OpenPage, pictur
 
 def test_the_switches_work_from_the_keyboard(open_page: OpenPage, settled: Settled) -> None:
     page = open_page(page_url(preset("permute-demo").design))
-    page.get_by_label("Stages").focus()
+    field_of(page, "Stages").focus()
     reached = []
     for _ in range(30):
         page.keyboard.press("Tab")
@@ -143,12 +143,12 @@ def test_the_switches_work_from_the_keyboard(open_page: OpenPage, settled: Settl
 
 def test_a_layout_can_be_typed_and_entered_without_a_mouse(open_page: OpenPage) -> None:
     page = open_page(DECLINED)
-    page.get_by_label("Source layout").focus()
+    field_of(page, "Source layout").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("S[(8, 16):(1, 8)] ")
     page.keyboard.press("Tab")
-    expect(page.get_by_label("Destination layout")).to_have_value("S[(8, 16):(1, 8)] ")
+    expect(field_of(page, "Destination layout")).to_have_value("S[(8, 16):(1, 8)] ")
     expect(verdict_of(page)).to_contain_text("The reference declines")
 
 
@@ -189,7 +189,7 @@ def test_the_fields_behind_the_row_edit_the_same_design(
 ) -> None:
     page = open_page(DECLINED, theme="dark")
     page.get_by_role("button", name="Shape, region and launch").click()
-    region = page.get_by_label("Source region")
+    region = field_of(page, "Source region")
     region.fill("0:8, 0:17")
     region.press("Enter")
     expect(page.locator(".tv-input-error")).to_contain_text("Source region")
@@ -197,7 +197,7 @@ def test_the_fields_behind_the_row_edit_the_same_design(
     region.press("Enter")
     expect(page.locator(".tv-input-error")).to_have_count(0)
     settled(page)
-    assert query_of(page)["src_region"] == "0:8,0:16"
+    expect_query(page, src_region="0:8,0:16")
     picture(page, "permute_fields_dark")
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from browser_reading import field_of
 from playwright.sync_api import Page, expect
 
 OpenPage = Callable[..., Page]
@@ -29,11 +30,11 @@ def test_a_run_is_found_named_and_opened_again(
     page.wait_for_url(re.compile(r"/Runs\?run=\d+"))
     expect(page.locator("table.tv-run tbody tr").first).to_contain_text("4 B")
     settled(page)
-    page.get_by_label("Name").fill(NAME)
+    field_of(page, "Name").fill(NAME)
     page.get_by_role("button", name="Save").click()
     expect(page.locator(".tv-section h2").first).to_have_text(NAME)  # as text, never as markup
-    page.get_by_label("Search").fill("review")
-    page.get_by_label("Search").press("Enter")
+    field_of(page, "Search").fill("review")
+    field_of(page, "Search").press("Enter")
     page.wait_for_url(re.compile(r"find=review"))
     expect(rows).to_have_count(1)
     expect(rows.first).to_contain_text(NAME)
@@ -48,7 +49,7 @@ def test_a_run_is_found_named_and_opened_again(
     page.get_by_role("link", name="Open in Permute layout").click()
     expect(page.locator("h1")).to_have_text("Permute layout")
     page.wait_for_url(re.compile(r"/Permute_layout\?.*src="))
-    assert page.get_by_label("Destination layout").input_value() == "S[(4, 32):(1, 4)]"
+    expect(field_of(page, "Destination layout")).to_have_value("S[(4, 32):(1, 4)]")
 
 
 def test_a_link_opens_cold_in_the_dark(open_page: OpenPage, picture: Picture) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import query_of, verdict_of
+from browser_reading import expect_query, field_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -127,7 +127,7 @@ def test_wave_and_task_are_reached_by_key(open_page: OpenPage, settled: Settled)
 def test_an_edit_is_drawn_and_a_reload_finds_it(open_page: OpenPage, settled: Settled) -> None:
     page = open_page(SMALL)
     expect(verdict_of(page)).to_contain_text("Every tile once, 15 of 15.")
-    offset = page.get_by_label("Offset", exact=True)
+    offset = field_of(page, "Offset")
     offset.fill("3")
     offset.press("Enter")
     expect(page.locator(".tv-model th").nth(1)).to_have_text("Zn 3")
@@ -135,7 +135,7 @@ def test_an_edit_is_drawn_and_a_reload_finds_it(open_page: OpenPage, settled: Se
     page.get_by_role("radio", name="Nz").click()
     expect(page.locator(".tv-model th").nth(1)).to_have_text("Nz 3")
     settled(page)
-    assert (query_of(page)["offset"], query_of(page)["direction"]) == ("3", "nz")
+    expect_query(page, offset="3", direction="nz")
     page.reload()
     settled(page)
     expect(offset).to_have_value("3")
@@ -147,9 +147,9 @@ def test_a_click_on_the_strip_opens_the_setting(open_page: OpenPage, settled: Se
     strip = _box(page.locator(".st-key-schedule-strip .nsewdrag").first)
     page.mouse.click(strip["x"] + strip["width"] * 11.5 / 16, strip["y"] + strip["height"] / 4)
     expect(verdict_of(page)).to_contain_text("L2 hit rate 92.1%, as good as any setting tried.")
-    expect(page.get_by_label("Offset", exact=True)).to_have_value("12")
+    expect(field_of(page, "Offset")).to_have_value("12")
     settled(page)
-    assert query_of(page)["offset"] == "12"
+    expect_query(page, offset="12")
 
 
 def test_bad_values_are_reported_and_the_picture_stays(
@@ -161,7 +161,7 @@ def test_bad_values_are_reported_and_the_picture_stays(
     expect(box).to_contain_text("Workers: ")
     expect(box).to_contain_text("<img src=x onerror=alert(1)>")
     assert page.locator("img[src=x]").count() == 0
-    problem = page.get_by_label("Problem M, N, K")
+    problem = field_of(page, "Problem M, N, K")
     problem.fill("96, 160")
     problem.press("Enter")
     expect(box).to_contain_text("Problem: ")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
-
 from playwright.sync_api import Locator, Page
 
 
@@ -12,6 +10,17 @@ def verdict_of(page: Page) -> Locator:
     return page.locator(".tv-verdict:not(.tv-input-error)").first
 
 
-def query_of(page: Page) -> dict[str, str]:
-    """Return the keys of the address bar."""
-    return {key: value[0] for key, value in parse_qs(urlsplit(page.url).query).items()}
+def field_of(page: Page, label: str) -> Locator:
+    """Return the field with a label: the newest, where one is about to be removed behind it."""
+    return page.get_by_label(label, exact=True).filter(visible=True).first
+
+
+def expect_query(page: Page, **wanted: str) -> None:
+    """Wait until the address bar has these keys with these values; others do not matter."""
+    page.wait_for_function(
+        """wanted => {
+            const query = new URLSearchParams(location.search);
+            return Object.entries(wanted).every(([key, value]) => query.get(key) === value);
+        }""",
+        arg=wanted,
+    )
