@@ -81,18 +81,3 @@ def test_back_and_forward_go_through_the_edits(slow: OpenPage, settled: Settled)
     expect(field).to_have_value(PLAIN)
     expect(verdict_of(page)).to_contain_text("Conflict-free")
     settled(page)
-
-
-def test_an_edit_left_for_another_page_at_once_is_still_there(
-    slow: OpenPage, settled: Settled
-) -> None:
-    page = slow(PERMUTE)
-    field_of(page, "Destination layout").fill(PLAIN)
-    # The field is left, which takes its text over, by the click on another page.
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Layouts").click()
-    expect(page.locator("h1")).to_have_text("Layouts")
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Permute layout").click()
-    expect(page.locator("h1")).to_have_text("Permute layout")
-    expect(field_of(page, "Destination layout")).to_have_value(PLAIN)
-    expect(verdict_of(page)).to_contain_text("Conflict-free")
-    settled(page)
