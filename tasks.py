@@ -150,8 +150,13 @@ def bench():
 
 
 def pictures():
-    """Copy the README's pictures from the screenshots of the last test run."""
-    set_up("requirements.txt")
+    """Take the README's pictures: the browser tests make screenshots, some are copied."""
+    set_up("requirements-dev.txt")
+    set_up_browser()
+    os.environ["TILEVIZ_SCREENSHOTS"] = "1"
+    failed = run("pytest", "-n", "2", "--dist", "loadfile", "tests/browser", *sys.argv[2:])
+    if failed:
+        return failed
     return subprocess.run([venv_python(), "docs/pictures.py"], cwd=str(ROOT)).returncode
 
 

@@ -1,6 +1,6 @@
 """Copy the README's pictures from the screenshots that the browser tests take.
 
-Run after ``make test``: ``python3 -m tasks pictures``.
+``python3 -m tasks pictures`` takes them and runs this.
 """
 
 import sys
@@ -38,7 +38,11 @@ def main() -> int:
         picture = picture.crop((0, 0, picture.width, min(picture.height, TALLEST)))
         picture.quantize(256).save(ROOT / "docs" / "images" / f"{name}.png", optimize=True)
     if missing:
-        print("not taken yet, run make test first:", ", ".join(missing), file=sys.stderr)
+        print(
+            "not taken yet, python3 -m tasks pictures takes them:",
+            ", ".join(missing),
+            file=sys.stderr,
+        )
     return 1 if missing else 0
 
 

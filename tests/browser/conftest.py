@@ -182,10 +182,15 @@ def settled() -> Callable[[Page], None]:
 
 
 @pytest.fixture
-def picture() -> Callable[[Page, str], Path]:
-    """Return a function that saves the whole page, for people to look at."""
+def picture() -> Callable[[Page, str], Path | None]:
+    """Return a function that saves the whole page, for people to look at; None unless asked to.
 
-    def save(page: Page, name: str) -> Path:
+    With ``TILEVIZ_SCREENSHOTS=1`` the pictures lie in ``screenshots/``. They are a minute's work.
+    """
+
+    def save(page: Page, name: str) -> Path | None:
+        if os.environ.get("TILEVIZ_SCREENSHOTS") != "1":
+            return None
         SCREENSHOTS.mkdir(exist_ok=True)
         size = page.viewport_size or SIZES["1280"]
         height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")

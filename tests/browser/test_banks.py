@@ -15,7 +15,7 @@ from tileviz.export.links import page_url
 from tileviz.studies.registry import preset
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 COLUMN = "/Banks_and_swizzles?v=1&layout=S[(32,32):(32,1)]&pattern=column&also=st//row"
 

@@ -16,7 +16,7 @@ from tileviz.export.links import page_url
 from tileviz.studies.registry import make_design, preset
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 RANK_EIGHT = "/Broadcast?v=1&operands=1,8,1,1,1,8,1,1;8,1,1;2,1,1,1,1,1,1,1&out=2,8,8,8,2,8,8,1024"
 ODD = "/Broadcast?v=1&operands=1,1,1,255&out=64,32,32,255&expression=batchnorm"

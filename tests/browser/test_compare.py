@@ -18,7 +18,7 @@ from tileviz.studies.registry import preset
 from tileviz.ui.compare.starts import starts
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 
 

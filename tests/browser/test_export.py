@@ -15,7 +15,7 @@ from tileviz.cuda.nvrtc import compile_ptx
 from tileviz.studies.registry import make_design, preset
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 
 
 def _saved(page: Page, name: str, folder: Path) -> Path:

@@ -16,7 +16,7 @@ OpenPage = Callable[..., Page]
 Settled = Callable[[Page], None]
 PERMUTE = "/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]"
 PLAIN = "S[(8, 16):(16, 1)]"
-SLOWER = 4  # times, in the browser; the server stays as fast as it is
+SLOWER = 2  # times, in the browser; the server stays as fast as it is
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from tileviz.studies.registry import presets
 from tileviz.ui.frame import page_of
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 GALLERY = [preset for preset in presets() if page_of(preset.study)]
 PRESETS = [preset for preset in GALLERY if preset.study == "permute"]

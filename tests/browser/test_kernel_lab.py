@@ -16,7 +16,7 @@ from tileviz.studies.kernel.design import KernelDesign
 from tileviz.studies.registry import preset
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 
 PASTED = """\

@@ -16,7 +16,7 @@ from tileviz.export.links import page_url
 from tileviz.studies.registry import make_design, preset
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 PADDED = "/Layouts?v=1&layout=S[(4,32):(33,1)]"
 

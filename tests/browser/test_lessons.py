@@ -10,7 +10,7 @@ from browser_reading import expect_query, field_of
 from playwright.sync_api import Locator, Page, expect
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 
 

@@ -16,7 +16,7 @@ from tileviz.export.links import page_url
 from tileviz.studies.registry import Preset, preset, presets
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 DECLINED = "/Permute_layout?v=1&src=S[(8,16):(16,1)]&dst=S[(8,16):(1,8)]"
 PRESETS = [found for found in presets() if found.study == "permute"]

@@ -11,7 +11,7 @@ from browser_reading import field_of
 from playwright.sync_api import Page, expect
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 LINK = "/Permute_layout?v=1&src=S[(4,32):(32,1)]&dst=S[(4,32):(1,4)]"
 NAME = "review <b>one</b>"

@@ -16,7 +16,7 @@ from tileviz.studies.schedule.plan import plan
 from tileviz.ui.schedule.cuda import kernel_of
 
 OpenPage = Callable[..., Page]
-Picture = Callable[[Page, str], Path]
+Picture = Callable[[Page, str], Path | None]
 Settled = Callable[[Page], None]
 RAGGED = preset("schedule-ragged").design
 SMALL = "/Block_schedule?v=1&problem=96,160,64&tile=32,32,16&policy=catlass&offset=2&workers=4"

@@ -13,8 +13,6 @@ from importlib import import_module
 from threading import Lock
 from types import ModuleType
 
-import tileviz
-
 _LOCK = Lock()
 # The shell and the entry of `python -m`; no page needs them.
 _LEFT_OUT = {"tileviz.cli", "tileviz.__main__"}
@@ -36,7 +34,7 @@ def load() -> None:
     global _loaded
     with _LOCK:
         if not _loaded:
-            for _ in _modules(tileviz):
+            for _ in _modules(import_module("tileviz")):
                 pass
             _loaded = True
 
