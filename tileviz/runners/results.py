@@ -190,9 +190,12 @@ def _summaries(kernel: Kernel, outputs: Mapping[str, Array]) -> dict[str, Output
 
 def _prediction(kernel: Kernel, execution: Execution) -> tuple[Accesses, ...]:
     """Return the prediction, of the traced blocks alone where the kernel can tell."""
-    blocks = execution.traced_blocks
-    if kernel.predict is None or blocks is None:
+    if kernel.predict is None:
         return kernel.predicted
-    columns, rows, _ = kernel.grid
-    linear = [x + columns * (y + rows * z) for x, y, z in blocks]
-    return kernel.predict(np.array(linear, dtype=np.int64)) or kernel.predicted
+    columns, rows, planes = kernel.grid
+    if execution.traced_blocks is None:
+        linear = np.arange(columns * rows * planes, dtype=np.int64)
+    else:
+        x, y, z = np.array(execution.traced_blocks, dtype=np.int64).T
+        linear = x + columns * (y + rows * z)
+    return kernel.predict(linear) or kernel.predicted

@@ -102,6 +102,26 @@ def test_widths_and_tails(problem: list[int], tile: list[int], dtype: str) -> No
     assert differences(run) == []
 
 
+@pytest.mark.parametrize(
+    ("policy", "fields"),
+    [
+        ("catlass_single_core_splitk", {"problem": [22, 34, 64], "tile": [3, 3, 3]}),
+        ("row_major", {"problem": [300, 280, 20], "tile": [8, 8, 8]}),
+        ("catlass_streamk", {"problem": [300, 280, 20], "tile": [8, 8, 8], "workers": 9}),
+        ("catlass", {"problem": [700, 700, 100], "tile": [64, 64, 32]}),
+        ("triton_grouped", {"problem": [301, 283, 21], "tile": [8, 8, 8], "batch": 2}),
+    ],
+)
+def test_a_large_grid_is_predicted_as_far_as_it_was_traced(
+    policy: str, fields: dict[str, Any]
+) -> None:
+    made = kernel(planned(policy, **fields, dtype="float32"))
+    run = run_kernel(made, on="emulator")
+    assert run.verified, (run.problems, run.mismatch)
+    assert made.predict is not None
+    assert differences(run) == []
+
+
 def test_aligned_products_load_and_store_16_bytes() -> None:
     made = planned("catlass", problem=[64, 128, 32], tile=[64, 64, 32], dtype="float16", batch=1)
     rows = run_kernel(kernel(made), on="emulator").to_json()["accesses"]

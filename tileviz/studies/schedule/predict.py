@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,6 +35,7 @@ class _Walk:
         column: First column.
         rows: Rows computed; likewise ``columns``.
         k: First K element; ``k_end`` is one past the last.
+        task: The task that it belongs to.
     """
 
     row: Ints
@@ -44,6 +45,7 @@ class _Walk:
     columns: Ints
     k: Ints
     k_end: Ints
+    task: Ints
 
     @classmethod
     def of(cls, plan: SchedulePlan) -> _Walk:
@@ -55,21 +57,23 @@ class _Walk:
         row, column = schedule.tasks.corner or (schedule.m * tile_m, schedule.n * tile_n)
         k = np.zeros_like(row) if schedule.tasks.k is None else schedule.tasks.k * tile_k
         plane = schedule.batch
-        columns = [plane, row, column, schedule.heights, schedule.widths, k, schedule.lengths]
+        task = np.arange(len(schedule), dtype=np.int64)
+        columns = [plane, row, column, schedule.heights, schedule.widths, k, schedule.lengths, task]
         parts = schedule.parts
         if parts is not None:
             top, left = parts.m * tile_m, parts.n * tile_n
             high = np.minimum(tile_m, whole[0] - top)
             wide = np.minimum(tile_n, whole[1] - left)
-            more = [plane[parts.task], top, left, high, wide, parts.k * tile_k, parts.length]
+            more = [plane[parts.task], top, left, high, wide, parts.k * tile_k, parts.length,
+                    parts.task]  # fmt: skip
             columns = [np.concatenate(pair) for pair in zip(columns, more, strict=True)]
         busy = (columns[3] > 0) & (columns[4] > 0)
-        plane, row, column, high, wide, k, length = (part[busy] for part in columns)
-        return cls(row + base[plane], plane, column, high, wide, k, k + length)
+        plane, row, column, high, wide, k, length, task = (part[busy] for part in columns)
+        return cls(row + base[plane], plane, column, high, wide, k, k + length, task)
 
-    def only(self, run: int) -> _Walk:
-        """Return one run alone."""
-        return _Walk(*(part[run : run + 1] for part in vars(self).values()))
+    def only(self, which: slice | Mask) -> _Walk:
+        """Return some runs alone."""
+        return _Walk(*(part[which] for part in vars(self).values()))
 
     def step_count(self, step: int) -> int:
         """Return the number of staged steps of all runs."""
@@ -94,6 +98,19 @@ class _Predictor:
     lines: dict[str, int]
     indices: Indices
     fixed: Values
+
+    @classmethod
+    def of(cls, plan: SchedulePlan, tiling: Tiling, rendered: Rendered) -> _Predictor:
+        """Return the predictor of a rendered kernel."""
+        fixed = constants(tiling, plan.design.problem)
+        return cls(plan, tiling, rendered.lines, Indices.of(tiling), fixed)
+
+    def every(self, walk: _Walk, adds: bool) -> tuple[Accesses, ...]:
+        """Return the accesses of runs; none where there is no run."""
+        if not len(walk.task):
+            return ()
+        steps = walk.step_count(self.tiling.step)
+        return (*self.staged(walk), *self.read(steps), self.stored(walk, adds))
 
     def _accesses(
         self, mark: str, address: Ints, active: Mask, space: Space, op: str, width: int
@@ -213,12 +230,24 @@ def predicted(
         return ()
     walk = _Walk.of(plan)
     if len(plan.schedule) * tiling.threads > PREDICTED_THREADS:
-        walk = walk.only(int(np.argmax(walk.rows * walk.columns)))
-    made = _Predictor(
-        plan, tiling, rendered.lines, Indices.of(tiling), constants(tiling, plan.design.problem)
-    )
-    steps = walk.step_count(tiling.step)
-    return (*made.staged(walk), *made.read(steps), made.stored(walk, adds))
+        largest = int(np.argmax(walk.rows * walk.columns))
+        walk = walk.only(slice(largest, largest + 1))
+    return _Predictor.of(plan, tiling, rendered).every(walk, adds)
+
+
+def predicted_of_blocks(
+    plan: SchedulePlan, tiling: Tiling, rendered: Rendered, adds: bool
+) -> Callable[[Ints], tuple[Accesses, ...]] | None:
+    """Return what predicts some blocks of a kernel whose blocks have one task each, or None."""
+    if plan.design.policy == "catlass_conv2d":
+        return None
+
+    def of_blocks(blocks: Ints) -> tuple[Accesses, ...]:
+        walk = _Walk.of(plan)
+        walk = walk.only(np.isin(walk.task, blocks))
+        return _Predictor.of(plan, tiling, rendered).every(walk, adds)
+
+    return of_blocks
 
 
 def _repeated(one: Accesses, times: int) -> Accesses:
