@@ -10,6 +10,7 @@ import tileviz as tv
 from tileviz import api
 from tileviz.checking import Budget, check, read_budgets
 from tileviz.checking.budgets import MEASURES, names_of
+from tileviz.emulator.limits import Limits
 from tileviz.errors import DesignError
 from tileviz.studies.registry import STUDIES, preset, presets
 
@@ -222,3 +223,11 @@ def test_an_architecture_is_checked() -> None:
 
 def test_python_has_the_same_call() -> None:
     assert tv.check(design("permute-demo"), {"max_excess": 0}).passed
+
+
+def test_what_was_not_counted_keeps_no_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tileviz.runners.emulator.RUN_LIMITS", Limits(trace_bytes=100))
+    found = check(design("banks-transpose-32x32"), {"wavefronts": 10**9}, run=True, on="emulator")
+    (counted,) = [verdict for verdict in found.budgets if verdict.name == "wavefronts"]
+    assert counted.value is None and not found.passed
+    assert "no block was counted" in counted.note

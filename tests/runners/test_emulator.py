@@ -9,10 +9,12 @@ import pytest
 
 from tileviz.cuda import library
 from tileviz.cuda.kernel import Buffer, Kernel, Scalar
+from tileviz.emulator.limits import Limits
 from tileviz.errors import DesignError
 from tileviz.memory import Accesses
 from tileviz.runners import run_kernel, select_runner, statuses, warm
 from tileviz.runners.emulator import EmulatorRunner
+from tileviz.runners.words import run_statement
 
 needs_nvrtc = pytest.mark.skipif(library.find() is None, reason="no NVRTC on this machine")
 
@@ -77,6 +79,16 @@ def test_a_transpose_is_verified_measured_and_compared():
 
 
 @needs_nvrtc
+@needs_nvrtc
+def test_a_full_trace_is_no_fault_of_the_kernel(monkeypatch):
+    monkeypatch.setattr("tileviz.runners.emulator.RUN_LIMITS", Limits(trace_bytes=100))
+    run = run_kernel(transpose(), on="emulator")
+    assert run.verified and run.problems == ()
+    assert run.note == "the trace reached its limit: no block was counted"
+    assert run_statement(run).sentence == "Output correct, 2,048 of 2,048 elements."
+    assert run_statement(run).facts == "No access was counted."
+
+
 def test_stores_that_the_compiler_merged_are_explained():
     run = run_kernel(transpose(TRANSPOSE.replace("#pragma unroll 1", "")))
     assert run.verified is True

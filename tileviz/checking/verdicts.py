@@ -282,6 +282,8 @@ class _Work:
         problems = self.done.problems
         if problems and not self.done.accesses:
             self._note = f"it did not run: {problems[0].message}"
+        elif self.done.traced_blocks == ():
+            self._note = self.done.note or "no block was counted"
 
     def _compile(self) -> None:
         kernel: Kernel = study_of(self._design).kernel(self._plan)

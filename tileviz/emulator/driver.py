@@ -134,6 +134,7 @@ def emulate(
             ready - started,
         ),
         static=static,
+        trace_full=run.trace is not None and run.trace.full,
     )
 
 
@@ -288,13 +289,8 @@ class _Run:
 
     def problems(self) -> tuple[Problem, ...]:
         """Return the notes, then what ended the run."""
-        problems = list(self.machine.state.notes)
-        if self.trace is not None and self.trace.full:
-            left_out = "later blocks have none" if self.traced else "no block has one"
-            problems.append(Problem("limit", f"the trace is over its limit; {left_out}"))
-        if self.ended_by is not None:
-            problems.append(self.ended_by)
-        return tuple(problems)
+        ended = () if self.ended_by is None else (self.ended_by,)
+        return (*self.machine.state.notes, *ended)
 
 
 def _warps(ids: NDArray[np.int64], each: int) -> NDArray[np.int64]:

@@ -59,6 +59,7 @@ class Emulation:
         traced_blocks: ``"all"``, or the blocks whose accesses were recorded.
         statistics: What was executed.
         static: Memory instructions in the PTX, so that a merge by the compiler is visible.
+        trace_full: Whether the trace reached its limit: what came after it ran without a trace.
     """
 
     outputs: dict[str, NDArray[Any]]
@@ -67,3 +68,4 @@ class Emulation:
     traced_blocks: Literal["all"] | tuple[Coordinates, ...]
     statistics: Statistics
     static: tuple[StaticAccess, ...]
+    trace_full: bool = False

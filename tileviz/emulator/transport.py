@@ -72,6 +72,7 @@ class Answer:
         statistics: What was executed, or None when nothing ran.
         resources: Of the machine code, or None.
         compiler: Name and version of the compiler.
+        trace_full: Whether the trace reached its limit.
     """
 
     outputs: Mapping[str, Array] = field(default_factory=dict)
@@ -82,6 +83,7 @@ class Answer:
     statistics: Statistics | None = None
     resources: Resources | None = None
     compiler: str = ""
+    trace_full: bool = False
 
 
 @dataclass(frozen=True)
@@ -195,6 +197,7 @@ def pack_answer(answer: Answer) -> tuple[dict[str, Any], list[Array]]:
         "statistics": None if answer.statistics is None else asdict(answer.statistics),
         "resources": None if answer.resources is None else asdict(answer.resources),
         "compiler": answer.compiler,
+        "trace_full": answer.trace_full,
     }
     packed = np.concatenate(active) if active else np.empty((0, LANES // 8), np.uint8)
     where = np.concatenate([*warps, np.empty(0, np.int64)])
@@ -227,6 +230,7 @@ def unpack_answer(
         statistics=_unpack_statistics(header["statistics"]),
         resources=_unpack_resources(header["resources"]),
         compiler=str(header["compiler"])[:_MAX_TEXT],
+        trace_full=bool(header["trace_full"]),
     )
 
 

@@ -197,6 +197,7 @@ class Service:
                 static=done.static,
                 statistics=done.statistics,
                 compiler=self.version,
+                trace_full=done.trace_full,
             )
         return transport.Answer(problems=(problem,), compiler=self.version)
 

@@ -9,7 +9,7 @@ from tileviz.cuda.includes import check_source
 from tileviz.cuda.kernel import Array, Kernel
 from tileviz.emulator import client
 from tileviz.emulator.limits import Limits
-from tileviz.emulator.transport import EMULATED_ARCH, Request
+from tileviz.emulator.transport import EMULATED_ARCH, Answer, Request
 from tileviz.runners.launch import MAX_BUFFER_BYTES, check_launch
 from tileviz.runners.protocol import Execution, RunnerInfo, RunnerStatus
 from tileviz.workers import WorkerPool
@@ -97,4 +97,13 @@ class EmulatorRunner:
             traced_blocks=answer.traced_blocks,
             static=answer.static,
             resources=answer.resources,
+            note=_cut(answer),
         )
+
+
+def _cut(answer: Answer) -> str:
+    """Say what a full trace leaves out; "" where it was not full."""
+    if not answer.trace_full:
+        return ""
+    counted = "later blocks ran uncounted" if answer.traced_blocks else "no block was counted"
+    return f"the trace reached its limit: {counted}"

@@ -94,7 +94,8 @@ def run_kernel(
             if on != "auto":
                 raise DesignError("on", str(error), on) from error
             emulated = execute(EmulatorRunner())
-            execution = replace(emulated, note=f"run on the emulator, not the GPU: {error}")
+            instead = f"run on the emulator, not the GPU: {error}"
+            execution = replace(emulated, note="; ".join(filter(None, (instead, emulated.note))))
         return judge_execution(kernel, arrays, execution, study=study, expected=expected.result)
     finally:
         beside.shutdown(wait=False)

@@ -57,7 +57,9 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         facts = f"Counts differ from the prediction on line {lines}; the notes say why."
         state = "attention"
     unforeseen = sum(row["predicted"] is None for row in rows)
-    if unforeseen and unforeseen == len(rows):
+    if not rows and run.get("traced_blocks") == []:
+        facts = "No access was counted."
+    elif unforeseen and unforeseen == len(rows):
         facts = f"Nothing was predicted; {unforeseen} access{'es' * (unforeseen != 1)} counted."
     elif unforeseen:
         facts += f" {unforeseen} access{'es' * (unforeseen != 1)} had no prediction."
@@ -66,7 +68,7 @@ def statement_of(run: Mapping[str, Any]) -> Statement:
         facts, state = f"{caution} {facts}", "attention"
     if run["verified"] is None:
         return Statement("attention", "Ran without a fault; no reference to check against.", facts)
-    counted_in = traced_words(run)
+    counted_in = traced_words(run) if rows else ""
     facts = " ".join(filter(None, [facts, f"Counted in {counted_in}." if counted_in else ""]))
     correct = run.get("part") or f"{total:,} of {total:,} elements"
     found = "equals the reference" if caution else "correct"

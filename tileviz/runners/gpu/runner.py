@@ -285,6 +285,7 @@ class GpuRunner:
             resources=item.compiled.resources or item.emulated.resources,
             timing=report.timing,
             gpu=report,
+            note=item.emulated.note,
         )
 
 

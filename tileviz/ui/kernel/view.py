@@ -89,8 +89,8 @@ class LabView:
 def _traced(run: Run) -> str:
     if run.traced_blocks is None:
         return "every block traced"
-    many = len(run.traced_blocks)
-    return f"{many:,} block{'s' * (many != 1)} traced"
+    many = f"{len(run.traced_blocks):,} of {run.blocks:,}" if run.blocks else "some"
+    return "; ".join(filter(None, (f"{many} blocks traced", run.note)))
 
 
 def _resources(run: Run) -> str:
