@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import expect_query, field_of, verdict_of
+from browser_reading import choose_preset, expect_query, field_of, verdict_of
 from playwright.sync_api import Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -30,25 +30,28 @@ def _no_text_is_cut(page: Page) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "theme", "size", "charts"),
+    ("theme", "size", "shown"),
     [
-        ("layout-swizzled-128", "light", "1280", 2),
-        ("layout-fragment", "dark", "1440", 2),
-        ("layout-slice", "dark", "1280", 4),
-        ("layout-tile", "light", "1440", 4),
+        ("light", "1280", {"layout-swizzled-128": 2, "layout-tile": 4}),
+        ("dark", "1440", {"layout-fragment": 2, "layout-slice": 4}),
     ],
 )
-def test_presets_open_cold_in_both_themes(
-    open_page: OpenPage, picture: Picture, name: str, theme: str, size: str, charts: int
+def test_presets_are_drawn_whole_in_both_themes(
+    open_page: OpenPage, picture: Picture, theme: str, size: str, shown: dict[str, int]
 ) -> None:
-    found = preset(name)
-    assert found is not None
-    page = open_page(page_url(found.design), theme=theme, size=size)
-    expect(verdict_of(page)).to_be_visible()
-    expect(page.locator(".tv-input-error")).to_have_count(0)
-    expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
-    _no_text_is_cut(page)
-    picture(page, f"layouts_{name}_{theme}")
+    page = None
+    for name, charts in shown.items():
+        found = preset(name)
+        assert found is not None
+        if page is None:
+            page = open_page(page_url(found.design), theme=theme, size=size)
+        else:
+            choose_preset(page, found.title)
+        expect(verdict_of(page)).to_be_visible()
+        expect(page.locator(".tv-input-error")).to_have_count(0)
+        expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
+        _no_text_is_cut(page)
+        picture(page, f"layouts_{name}_{theme}")
 
 
 def test_an_edit_a_fault_and_a_reload(

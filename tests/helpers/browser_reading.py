@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import Locator, Page, expect
 
 
 def verdict_of(page: Page) -> Locator:
@@ -13,6 +13,15 @@ def verdict_of(page: Page) -> Locator:
 def field_of(page: Page, label: str) -> Locator:
     """Return the field with a label: the newest, where one is about to be removed behind it."""
     return page.get_by_label(label, exact=True).filter(visible=True).first
+
+
+def choose_preset(page: Page, title: str) -> None:
+    """Choose a preset of the page's list, and wait until it is drawn."""
+    page.get_by_role("combobox", name="Preset").click()
+    page.get_by_role("option", name=title, exact=True).click()
+    expect(page.get_by_role("combobox", name="Preset")).to_have_value(title)
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
 
 
 def expect_query(page: Page, **wanted: str) -> None:

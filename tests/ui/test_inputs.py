@@ -219,6 +219,36 @@ def test_a_late_report_does_not_undo_a_preset() -> None:
     assert test.session_state["loads"] == 1
 
 
+def _listed() -> None:
+    import streamlit as st
+
+    from tileviz.ui import inputs
+
+    def chosen() -> None:
+        st.session_state["calls"] = [*st.session_state.get("calls", []), st.session_state["at"]]
+
+    inputs.sync()
+    word = st.session_state.setdefault("word", "old")
+    inputs.selectbox(
+        "at", range(3), key="at", format_func=lambda at: f"{word} {at}", on_change=chosen
+    )
+    inputs.segmented_control("row", range(2), key="row", format_func=lambda at: f"{word} {at}")
+
+
+def test_words_of_other_choices_choose_nothing() -> None:
+    test = AppTest.from_function(_listed).run()
+    test.selectbox(key="at").set_value(1)
+    test.button_group(key="row").set_value(1)
+    test.run()
+    late = _reported(test)
+    test.session_state["word"] = "new"
+    test.run()
+    _run_late(test, late)
+    assert (test.selectbox(key="at").value, test.session_state["at"]) == (1, 1)
+    assert (test.button_group(key="row").value, test.session_state["row"]) == (1, 1)
+    assert test.session_state["calls"] == [1]
+
+
 def test_a_chosen_input_stays_the_widget_it_is() -> None:
     test = AppTest.from_function(_linked).run()
     before = test.selectbox(key="preset").proto.id

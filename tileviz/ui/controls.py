@@ -35,13 +35,11 @@ def choose_preset(
         label: The control's name.
     """
     titles = {preset.name: preset.title for preset in presets}
-    options = list(titles)
-    if st.session_state[key] == CUSTOM:
-        options.append(CUSTOM)
     inputs.selectbox(
         label,
-        options,
+        list(titles),
         key=key,
+        sometimes=[CUSTOM] if st.session_state[key] == CUSTOM else [],
         format_func=lambda name: titles.get(name, own),
         on_change=on_change,
     )

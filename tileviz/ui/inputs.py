@@ -9,7 +9,7 @@ choice that somebody made: a preset came back that had just been edited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -28,11 +28,13 @@ class _Drawn:
         generation: Counts its widgets.
         shown: What it showed.
         value: What script and browser last agreed on since.
+        offered: The words of its choices.
     """
 
     generation: int
     shown: Any
     value: Any
+    offered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,19 @@ def _take(key: str, value: Any) -> None:
         _drawn()[key] = replace(drawn, value=value)
 
 
-def _begin(key: str, otherwise: Any) -> _Widget:
+def _begin(key: str, otherwise: Any, offered: tuple[str, ...] = ()) -> _Widget:
     value = st.session_state.setdefault(key, otherwise)
     drawn = _drawn().get(key)
-    generation = 0 if drawn is None else drawn.generation + (drawn.value != value)
-    _drawn()[key] = _Drawn(generation, value, value)
+    generation = 0
+    if drawn is not None:
+        # A browser reports the words of a choice: among other words they mean nothing.
+        generation = drawn.generation + (drawn.value != value or drawn.offered != offered)
+    _drawn()[key] = _Drawn(generation, value, value, offered)
     return _Widget(key, generation, value)
+
+
+def _words(choices: Sequence[Any], options: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(options.get("format_func", str), choices))
 
 
 def _changed(key: str, generation: int, callback: _Callback, *args: Any) -> None:
@@ -163,6 +172,7 @@ def selectbox(
     index: int | None = 0,
     on_change: _Callback = None,
     args: Sequence[Any] = (),
+    sometimes: Sequence[Any] = (),
     **options: Any,
 ) -> Any:
     """Draw a choice out of a list; a text of one's own, where that is allowed, is one of them.
@@ -174,10 +184,12 @@ def selectbox(
         index: Which one is chosen where the session holds no value.
         on_change: Called once another was chosen.
         args: With these.
+        sometimes: Further choices, which may come and go.
         options: Further options of ``st.selectbox``.
     """
-    widget = _begin(key, None if index is None else choices[index])
-    held = widget.value
+    first = None if index is None else choices[index]
+    widget = _begin(key, first, _words(choices, options))
+    choices, held = [*choices, *sometimes], widget.value
     if options.get("accept_new_options") and held is not None and held not in choices:
         choices = [*choices, held]
     chosen = None if held is None else choices.index(held) if held in choices else index
@@ -189,7 +201,7 @@ def radio(
     label: str, choices: Sequence[Any], *, key: str, in_form: bool = False, **options: Any
 ) -> Any:
     """Draw a choice of which every option is seen; none is chosen where the session holds none."""
-    widget = _begin(key, None)
+    widget = _begin(key, None, _words(choices, options))
     chosen = choices.index(widget.value) if widget.value in choices else None
     calls = {} if in_form else widget.calls()
     return widget.end(st.radio(label, choices, chosen, key=widget.name, **calls, **options))
@@ -197,7 +209,7 @@ def radio(
 
 def segmented_control(label: str, choices: Sequence[Any], *, key: str, **options: Any) -> Any:
     """Draw a choice as a row of buttons, none pressed where the session holds none of them."""
-    widget = _begin(key, None)
+    widget = _begin(key, None, _words(choices, options))
     chosen = widget.value if widget.value in choices else None
     control: Any = st.segmented_control
     return widget.end(
@@ -207,7 +219,7 @@ def segmented_control(label: str, choices: Sequence[Any], *, key: str, **options
 
 def multiselect(label: str, choices: Sequence[Any], *, key: str, **options: Any) -> list[Any]:
     """Draw a choice of several."""
-    widget = _begin(key, [])
+    widget = _begin(key, [], _words(choices, options))
     chosen = [value for value in widget.value if value in choices]
     found = st.multiselect(label, choices, chosen, key=widget.name, **widget.calls(), **options)
     return list(widget.end(found))
