@@ -293,6 +293,7 @@ def _default_cell(scene: _Scene) -> None:
 
 def _pick(part: Window) -> None:
     """Take the clicked cell as the one that is explained bit by bit."""
+    inputs.sync()
     points = st.session_state[_MAP]["selection"]["points"]
     if points:
         st.session_state[_ROW] = part.row + int(points[0]["y"])

@@ -236,6 +236,7 @@ def _uploader(place: str, label: str) -> None:
 
 def _take_file(place: str, control: str) -> None:
     """Put what a file holds into its side, or into both."""
+    inputs.sync()
     upload = st.session_state.get(control)
     st.session_state.pop(_FILE_FAULT, None)
     if upload is None:

@@ -254,6 +254,7 @@ def _bit_by_bit(sample: Executions, stop: int) -> None:
 
 def _pick_time() -> None:
     """Show the execution whose bar was clicked."""
+    inputs.sync()
     points = st.session_state[_TIME]["selection"]["points"]
     if points:
         st.session_state[_STOP] = int(points[0]["x"]) + 1

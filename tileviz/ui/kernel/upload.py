@@ -11,7 +11,7 @@ from tileviz.studies.design import Design
 from tileviz.studies.documents import parse_json
 from tileviz.studies.kernel.design import MAX_SOURCE, KernelDesign
 from tileviz.studies.registry import make_design
-from tileviz.ui import html
+from tileviz.ui import html, inputs
 from tileviz.ui.kernel import editors
 from tileviz.ui.kernel.form import LabForm
 from tileviz.ui.kernel.limits import MAX_UPLOAD
@@ -57,6 +57,7 @@ def fault() -> None:
 
 
 def _opened() -> None:
+    inputs.sync()
     file: Uploaded | None = st.session_state.get(_KEY)
     st.session_state[_FAULT] = None
     if file is None:

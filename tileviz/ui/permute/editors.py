@@ -110,6 +110,7 @@ def _dimensions(side: str, name: str) -> None:
 
 def _rewrite(side: str, table: str) -> None:
     """Write an edited table of dimensions back into the layout text."""
+    inputs.sync()
     changes = st.session_state[table]["edited_rows"]
     st.session_state[key(side)] = with_dimensions(st.session_state[key(side)], changes)
 

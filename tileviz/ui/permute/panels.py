@@ -151,6 +151,7 @@ def _map_key(phase: PhaseName) -> str:
 
 def _pick(plan: PermutePlan, schedule: Schedule, phase: PhaseName, view: ViewName) -> None:
     """Take the clicked cell as the one that is explained bit by bit."""
+    inputs.sync()
     points = st.session_state[_map_key(phase)]["selection"]["points"]
     if not points:
         return

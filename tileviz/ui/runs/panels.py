@@ -267,6 +267,11 @@ def _code(text: str, language: str) -> None:
 
 def _words(history: History, run: KeptRun, number: int) -> None:
     """Draw the name and note that a person gives a run."""
+    known, words = f"runs.words_known.{number}", (run.name, run.note)
+    if st.session_state.get(known) != words:
+        # Named somewhere else, or here: the fields show what is kept.
+        st.session_state[f"runs.name.{number}"], st.session_state[f"runs.note.{number}"] = words
+        st.session_state[known] = words
     with st.form(f"runs.words.{number}", border=False):
         inputs.text_input(
             "Name", key=f"runs.name.{number}", value=run.name, max_chars=MAX_NAME, in_form=True

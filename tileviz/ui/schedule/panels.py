@@ -286,6 +286,7 @@ def _cell_of(strip: Sweep, candidate: Candidate | None) -> tuple[int, int] | Non
 
 def _take(strip: Sweep) -> None:
     """Open the setting of the clicked cell."""
+    inputs.sync()
     points = st.session_state[_STRIP]["selection"]["points"]
     chosen = strip.at(int(points[0]["y"]), int(points[0]["x"])) if points else None
     if chosen is not None:
