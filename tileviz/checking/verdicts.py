@@ -269,7 +269,7 @@ class _Work:
             plan = api.plan(small)
             self._scope = "in the same order of smaller tiles"
         kernel: Kernel = study_of(small).kernel(plan)
-        if kernel.predict is not None:
+        if not kernel.predicted_whole:
             self._scope = "in the blocks that are predicted"
         rows = compare(kernel.predicted, (), text=kernel.line)
         self._rows = [(row, row.predicted) for row in rows if row.predicted is not None]

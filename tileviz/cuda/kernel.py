@@ -70,8 +70,9 @@ class Kernel:
         predicted: The accesses predicted from the very index expressions printed in the source.
         subject: The access that the kernel was made for, one of ``predicted``: what else it does
             only fills and shows memory. None where every access counts.
-        predict: Maps linear block numbers (x fastest) to the accesses of those blocks, for grids
-            too large to predict whole; None where ``predicted`` speaks of all blocks.
+        predicted_whole: Whether ``predicted`` speaks of all blocks.
+        predict: Maps linear block numbers (x fastest) to the accesses of those blocks; None where
+            only ``predicted`` is known.
         part: What part of a design it handles, such as ``runs the first 1 of 2 elements``; "" for
             all of it.
         caution: What a correct result does not tell, as a sentence, such as that stages overwrite
@@ -90,6 +91,7 @@ class Kernel:
     numpy_reference: str = ""
     predicted: tuple[Accesses, ...] = ()
     subject: Accesses | None = None
+    predicted_whole: bool = True
     predict: Callable[[NDArray[np.int64]], tuple[Accesses, ...]] | None = None
     tolerance: float = 0.0
     part: str = ""

@@ -190,10 +190,11 @@ def _summaries(kernel: Kernel, outputs: Mapping[str, Array]) -> dict[str, Output
 
 def _prediction(kernel: Kernel, execution: Execution) -> tuple[Accesses, ...]:
     """Return the prediction, of the traced blocks alone where the kernel can tell."""
-    if kernel.predict is None:
+    every = execution.traced_blocks is None
+    if kernel.predict is None or (every and kernel.predicted_whole):
         return kernel.predicted
     columns, rows, planes = kernel.grid
-    if execution.traced_blocks is None:
+    if every:
         linear = np.arange(columns * rows * planes, dtype=np.int64)
     else:
         x, y, z = np.array(execution.traced_blocks, dtype=np.int64).T

@@ -174,6 +174,7 @@ def kernel(plan: BroadcastPlan, version: Version = "ours", whole: bool | None = 
         host_reference=_host_reference(design, part),
         numpy_reference=_numpy_reference(design, part),
         predicted=made.predict(),
+        predicted_whole=len(made.blocks()) == part.grid[0] * part.grid[1],
         predict=made.predict,
         tolerance=values.tolerance(design.formula),
         part=part.note,

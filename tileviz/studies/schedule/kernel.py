@@ -14,7 +14,7 @@ from tileviz.studies.errors import NotRunnable
 from tileviz.studies.schedule.device import order_values
 from tileviz.studies.schedule.indices import Indices
 from tileviz.studies.schedule.plan import SchedulePlan
-from tileviz.studies.schedule.predict import predicted, predicted_of_blocks
+from tileviz.studies.schedule.predict import prediction
 from tileviz.studies.schedule.tiling import Tiling
 
 KINDS = {"float32": "float", "float16": "half", "bfloat16": "bfloat"}
@@ -44,6 +44,7 @@ def kernel(plan: SchedulePlan, *, persistent: bool = False) -> Kernel:
     """
     builder = Builder.of(plan, persistent)
     rendered = builder.render()
+    expected = prediction(plan, builder.tiling, rendered, adds=builder.adds, persistent=persistent)
     return Kernel(
         source=rendered.source,
         entry="gemm",
@@ -53,10 +54,9 @@ def kernel(plan: SchedulePlan, *, persistent: bool = False) -> Kernel:
         reference=_reference(plan, builder.adds),
         host_reference=builder.reference_text("gemm_reference.cpp.jinja"),
         numpy_reference=builder.reference_text("gemm_reference.py.jinja"),
-        predicted=predicted(plan, builder.tiling, rendered, builder.adds),
-        predict=None
-        if persistent
-        else predicted_of_blocks(plan, builder.tiling, rendered, builder.adds),
+        predicted=expected.accesses,
+        predicted_whole=expected.whole,
+        predict=expected.of_blocks,
         tolerance=_tolerance(plan.design.problem[2]),
     )
 

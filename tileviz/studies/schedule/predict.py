@@ -218,36 +218,42 @@ class _Predictor:
         return self._accesses("c_store", address, inside, "global", op, 4 * width)
 
 
-def predicted(
-    plan: SchedulePlan, tiling: Tiling, rendered: Rendered, adds: bool
-) -> tuple[Accesses, ...]:
-    """Return the accesses of every source line that loads or stores.
+@dataclass(frozen=True)
+class Prediction:
+    """What is predicted of a product.
 
-    Small problems are predicted whole. Of large ones one whole tile is, which the comparison with
-    a run scales to what was traced. Convolutions are not predicted.
+    Attributes:
+        accesses: Of every source line that loads or stores.
+        whole: Whether they are those of all blocks. Of large problems they are those of one whole
+            tile, which the comparison with a run scales to what was traced.
+        of_blocks: Maps linear block numbers to the accesses of those blocks, or None.
     """
+
+    accesses: tuple[Accesses, ...] = ()
+    whole: bool = True
+    of_blocks: Callable[[Ints], tuple[Accesses, ...]] | None = None
+
+
+def prediction(
+    plan: SchedulePlan, tiling: Tiling, rendered: Rendered, *, adds: bool, persistent: bool
+) -> Prediction:
+    """Predict a product; convolutions are not predicted."""
     if plan.design.policy == "catlass_conv2d":
-        return ()
+        return Prediction()
+    made = _Predictor.of(plan, tiling, rendered)
     walk = _Walk.of(plan)
-    if len(plan.schedule) * tiling.threads > PREDICTED_THREADS:
+    whole = len(plan.schedule) * tiling.threads <= PREDICTED_THREADS
+    if not whole:
         largest = int(np.argmax(walk.rows * walk.columns))
         walk = walk.only(slice(largest, largest + 1))
-    return _Predictor.of(plan, tiling, rendered).every(walk, adds)
-
-
-def predicted_of_blocks(
-    plan: SchedulePlan, tiling: Tiling, rendered: Rendered, adds: bool
-) -> Callable[[Ints], tuple[Accesses, ...]] | None:
-    """Return what predicts some blocks of a kernel whose blocks have one task each, or None."""
-    if plan.design.policy == "catlass_conv2d":
-        return None
 
     def of_blocks(blocks: Ints) -> tuple[Accesses, ...]:
-        walk = _Walk.of(plan)
-        walk = walk.only(np.isin(walk.task, blocks))
-        return _Predictor.of(plan, tiling, rendered).every(walk, adds)
+        # Walked again: the walk of a large problem is too much to keep with its kernel.
+        every = _Walk.of(plan)
+        return made.every(every.only(np.isin(every.task, blocks)), adds)
 
-    return of_blocks
+    # A persistent block has several tasks.
+    return Prediction(made.every(walk, adds), whole, None if persistent else of_blocks)
 
 
 def _repeated(one: Accesses, times: int) -> Accesses:
