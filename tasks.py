@@ -105,6 +105,11 @@ def run(*command):
     return subprocess.run([venv_python(), "-m", *command], cwd=str(ROOT)).returncode
 
 
+def run_tests(*where):
+    """Run tests on two cores; every test where no place is named."""
+    return run("pytest", "-n", "2", "--dist", "loadfile", *where, *sys.argv[2:])
+
+
 def app():
     """Serve the app and print its address."""
     set_up("requirements.txt")
@@ -127,7 +132,7 @@ def test():
     for check in checks:
         if run(*check):
             return 1
-    return run("pytest", "-n", "2", "--dist", "loadfile", *sys.argv[2:])
+    return run_tests()
 
 
 def gpu_test():
@@ -154,7 +159,7 @@ def pictures():
     set_up("requirements-dev.txt")
     set_up_browser()
     os.environ["TILEVIZ_SCREENSHOTS"] = "1"
-    failed = run("pytest", "-n", "2", "--dist", "loadfile", "tests/browser", *sys.argv[2:])
+    failed = run_tests("tests/browser")
     if failed:
         return failed
     return subprocess.run([venv_python(), "docs/pictures.py"], cwd=str(ROOT)).returncode

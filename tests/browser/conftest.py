@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from browser_reading import settle
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -164,18 +165,6 @@ def _faults(message: ConsoleMessage) -> list[str]:
     if below_a_page and "404" in message.text:
         return []
     return [f"{message.text} ({path})"]
-
-
-def settle(page: Page) -> None:
-    """Wait until the script has run and every chart is painted."""
-    page.locator(".tv-title").first.wait_for()
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    page.wait_for_function(
-        "() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]"
-        ".every(chart => chart.querySelector("
-        "'.main-svg :is(.heatmaplayer, .barlayer, .scatterlayer)'))"
-    )
-    page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
 
 
 @pytest.fixture

@@ -9,10 +9,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import choose_preset, expect_query, field_of, verdict_of
+from browser_reading import each_preset, expect_query, field_of, verdict_of
 from playwright.sync_api import Locator, Page, expect
 
-from tileviz.export.links import page_url
 from tileviz.studies.registry import make_design, preset
 
 OpenPage = Callable[..., Page]
@@ -39,19 +38,14 @@ def _no_text_is_cut(page: Page) -> None:
 def test_presets_are_drawn_whole_in_both_themes(
     open_page: OpenPage, picture: Picture, theme: str, size: str, shown: dict[str, int]
 ) -> None:
-    page = None
-    for name, charts in shown.items():
-        found = preset(name)
-        assert found is not None
-        if page is None:
-            page = open_page(page_url(found.design), theme=theme, size=size)
-        else:
-            choose_preset(page, found.title)
+    every = [found for name in shown if (found := preset(name)) is not None]
+    assert len(every) == len(shown)
+    for page, found in each_preset(open_page, every, theme, size):
         expect(verdict_of(page)).to_be_visible()
         expect(page.locator(".tv-input-error")).to_have_count(0)
-        expect(page.get_by_test_id("stPlotlyChart")).to_have_count(charts)
+        expect(page.get_by_test_id("stPlotlyChart")).to_have_count(shown[found.name])
         _no_text_is_cut(page)
-        picture(page, f"layouts_{name}_{theme}")
+        picture(page, f"layouts_{found.name}_{theme}")
 
 
 def test_an_edit_a_fault_and_a_reload(

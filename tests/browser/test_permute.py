@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import choose_preset, expect_query, field_of, verdict_of
+from browser_reading import each_preset, expect_query, field_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz import api
@@ -37,10 +37,7 @@ def _no_text_is_cut(page: Page) -> None:
 def test_every_preset_is_drawn_whole(
     open_page: OpenPage, picture: Picture, shown: Sequence[Preset], theme: str, size: str
 ) -> None:
-    page = open_page(page_url(shown[0].design), theme=theme, size=size)
-    for number, found in enumerate(shown):
-        if number:
-            choose_preset(page, found.title)
+    for page, found in each_preset(open_page, shown, theme, size):
         expect(verdict_of(page)).to_be_visible()
         expect(page.locator(".tv-input-error")).to_have_count(0)
         _no_text_is_cut(page)

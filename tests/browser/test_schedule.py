@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from browser_reading import choose_preset, expect_query, field_of, verdict_of
+from browser_reading import each_preset, expect_query, field_of, verdict_of
 from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tileviz.export.links import page_url
@@ -70,14 +70,11 @@ LOOKS = [
 def test_presets_are_drawn_whole(
     open_page: OpenPage, picture: Picture, theme: str, size: str, names: Sequence[str]
 ) -> None:
-    page = open_page(page_url(preset(names[0]).design), theme=theme, size=size)
-    for name in names:
-        if name != names[0]:
-            choose_preset(page, preset(name).title)
+    for page, found in each_preset(open_page, map(preset, names), theme, size):
         expect(verdict_of(page)).to_be_visible()
         expect(page.locator(".tv-input-error")).to_have_count(0)
         _no_text_is_cut(page)
-        picture(page, f"schedule_{name}_{theme}_{size}")
+        picture(page, f"schedule_{found.name}_{theme}_{size}")
 
 
 def test_the_map_is_square_in_the_first_fold_and_says_what_it_shows(open_page: OpenPage) -> None:

@@ -8,13 +8,12 @@ opened: first in a session, from another page, or by the browser's Back and Forw
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 _VISIT = "tileviz.visit"
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,10 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class _Remembered(Generic[S]):
+class _Remembered:
     # One record: Streamlit may end a script at every access to its session state, so what belongs
     # together is written together.
-    state: S
+    state: Any
     visit: Visit
 
 
@@ -51,7 +50,7 @@ def recall(key: str) -> tuple[Any, bool]:
     Args:
         key: Under which the session keeps it.
     """
-    kept: _Remembered[Any] | None = st.session_state.get(key)
+    kept: _Remembered | None = st.session_state.get(key)
     if kept is None:
         return None, True
     return kept.state, kept.visit != st.session_state.get(_VISIT)
@@ -64,7 +63,7 @@ def remember(key: str, state: Any) -> None:
 
 def replace_state(key: str, state: Any) -> None:
     """Remember a page's state in a callback: whether its address was read does not change."""
-    kept: _Remembered[Any] = st.session_state[key]
+    kept: _Remembered = st.session_state[key]
     st.session_state[key] = _Remembered(state, kept.visit)
 
 

@@ -154,11 +154,9 @@ def text_input(
     return str(widget.end(text))
 
 
-def text_area(
-    label: str, *, key: str, value: str = "", in_form: bool = False, **options: Any
-) -> str:
+def text_area(label: str, *, key: str, in_form: bool = False, **options: Any) -> str:
     """Draw a text of several lines; see ``text_input``."""
-    widget = _begin(key, value)
+    widget = _begin(key, "")
     calls = {} if in_form else widget.calls()
     text = st.text_area(label, widget.value or "", key=widget.name, **calls, **options)
     return str(widget.end(text))

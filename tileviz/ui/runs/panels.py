@@ -273,13 +273,10 @@ def _words(history: History, run: KeptRun, number: int) -> None:
         st.session_state[f"runs.name.{number}"], st.session_state[f"runs.note.{number}"] = words
         st.session_state[known] = words
     with st.form(f"runs.words.{number}", border=False):
-        inputs.text_input(
-            "Name", key=f"runs.name.{number}", value=run.name, max_chars=MAX_NAME, in_form=True
-        )
+        inputs.text_input("Name", key=f"runs.name.{number}", max_chars=MAX_NAME, in_form=True)
         inputs.text_area(
             "Note",
             key=f"runs.note.{number}",
-            value=run.note,
             max_chars=MAX_NOTE,
             height=90,
             in_form=True,
